@@ -1,0 +1,124 @@
+"""Names that are types: validated once where they enter, so that mixing two of them is a type error.
+
+An id is `[a-z0-9][a-z0-9-]{0,63}` and no name that Windows reserves, so a workspace can be copied anywhere.
+The title keeps the person's own spelling, in any script; `id_from_title` makes the file name from it.
+"""
+
+import hashlib
+import re
+import unicodedata
+from typing import ClassVar, Self
+
+from anyascii import anyascii
+
+from .errors import MemoryFault
+
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))})
+_TITLE_LIMIT = 200
+
+
+class BadId(MemoryFault):
+    """Raised when text is not an id; the message names the rule that it breaks."""
+
+    exit_code = 2
+
+    def __init__(self, kind: str, text: str, rule: str) -> None:
+        super().__init__(f"{kind} {shown(text)}: {rule}")
+
+
+class BadTitle(MemoryFault):
+    """Raised when a title can't be kept: empty, too long, or with control characters."""
+
+    exit_code = 2
+
+    def __init__(self, text: str, rule: str) -> None:
+        super().__init__(f"title {shown(text)}: {rule}")
+
+
+class Id(str):
+    """An id; construct one only from text that came from outside, and it is right ever after.
+
+    Raises BadId.
+    """
+
+    kind: ClassVar[str] = "id"
+    reserved: ClassVar[frozenset[str]] = _RESERVED
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        if not _ID.fullmatch(text):
+            raise BadId(cls.kind, text, "an id is 1 to 64 of a-z, 0-9 and '-', and begins with a letter or digit")
+        if text in cls.reserved:
+            raise BadId(cls.kind, text, "this name is reserved")
+        return super().__new__(cls, text)
+
+
+class ClientId(Id):
+    """A client, and the folder `clients/<id>/` that is its space."""
+
+    kind = "client id"
+    __slots__ = ()
+
+
+class CardId(Id):
+    """A card of a space, whether project or finding: one id names one card."""
+
+    kind = "card id"
+    __slots__ = ()
+
+
+class AgentId(Id):
+    """A kind of sub-agent, defined in `agents/<id>.md`; `rules` is taken by agents/RULES.md."""
+
+    kind = "agent id"
+    reserved = _RESERVED | {"rules"}
+    __slots__ = ()
+
+
+class TaskId(Id):
+    """One piece of work given to one agent, and the folder `staging/<id>/`."""
+
+    kind = "task id"
+    __slots__ = ()
+
+
+class DraftId(Id):
+    """The k-th draft of a task: `<task>-<k>`, k counted from 1."""
+
+    kind = "draft id"
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, task: TaskId, k: int) -> Self:
+        return cls(f"{task}-{k}")
+
+
+def id_from_title(title: str) -> str:
+    """The id of a title: transliterated, else `card-<hash8>`; always a valid id, never a reserved one.
+
+    Raises BadTitle for a title that is empty, longer than 200 characters or holds control characters.
+    """
+    clean = check_title(title)
+    words = re.findall(r"[a-z0-9]+", anyascii(unicodedata.normalize("NFKC", clean)).lower())
+    text = "-".join(words)[:64].strip("-")
+    if not text:
+        return "card-" + hashlib.sha256(clean.encode()).hexdigest()[:8]
+    return f"card-{text}" if text in _RESERVED | {"rules"} else text
+
+
+def check_title(title: str) -> str:
+    """The title without blanks around it, in NFC; raises BadTitle."""
+    clean = unicodedata.normalize("NFC", title).strip()
+    if not clean:
+        raise BadTitle(title, "a title needs at least one character")
+    if any(unicodedata.category(c) in {"Cc", "Cs", "Co", "Zl", "Zp"} for c in clean):
+        raise BadTitle(title, "a title is one line without control characters")
+    if len(clean) > _TITLE_LIMIT:
+        raise BadTitle(title, f"a title has at most {_TITLE_LIMIT} characters, this one has {len(clean)}")
+    return clean
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """Text that came from outside, quoted for a message: escaped, one line, cut at `limit` characters."""
+    return repr(text if len(text) <= limit else text[:limit] + "…")

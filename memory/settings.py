@@ -1,0 +1,75 @@
+"""What `onepen.toml` may say about a workspace: facts and limits, nothing that switches something on.
+
+Base URLs, keys, commands, hooks, automatic approval and higher budgets come from the person's own config only.
+"""
+
+import tomllib
+from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+
+from .errors import MemoryFault
+
+WorkspaceId = Annotated[str, StringConstraints(pattern=r"^[0-9a-z]{8,32}$")]
+
+
+class SettingsUnreadable(MemoryFault):
+    """Raised when onepen.toml is no TOML or says something it may not."""
+
+    exit_code = 2
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}", hint="onepen doctor")
+
+
+class LimitSettings(BaseModel):
+    """Upper bounds of this workspace; the smaller of these and the person's own config counts."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    task_seconds: int = Field(default=600, ge=1, le=86_400)
+    """How long one attempt of a task may take, in seconds."""
+    silence_seconds: int = Field(default=120, ge=1, le=86_400)
+    """How long a worker may say nothing before it is ended, in seconds."""
+    turns: int = Field(default=40, ge=1, le=1_000)
+    """How many model calls one attempt may make."""
+    index_tokens: int = Field(default=1_200, ge=100, le=100_000)
+    """How many tokens (estimated) of each index a sub-agent starts with; what is left out is said."""
+
+
+class WorkspaceSettings(BaseModel):
+    """The settings of one workspace, read from `onepen.toml`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: WorkspaceId
+    """Names this workspace for ever, also in a clone; made by `onepen init`."""
+    name: str = Field(default="", max_length=200)
+    """What the person calls the workspace."""
+    timezone: str | None = None
+    """IANA name of the zone by which day logs are dated, such as "Europe/Berlin"; without it, the system's zone."""
+    limits: LimitSettings = LimitSettings()
+    """Upper bounds for work in this workspace."""
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, name: str | None) -> str | None:
+        if name is not None:
+            try:
+                ZoneInfo(name)
+            except (ZoneInfoNotFoundError, ValueError, OSError) as e:
+                raise ValueError(f"unknown time zone {name!r}") from e
+        return name
+
+
+def parse_settings(text: str, path: str = "onepen.toml") -> WorkspaceSettings:
+    """The settings in a file's text; raises SettingsUnreadable with the first thing that is wrong."""
+    try:
+        return WorkspaceSettings.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as e:
+        raise SettingsUnreadable(path, f"not TOML: {e}") from e
+    except ValidationError as e:
+        first = e.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise SettingsUnreadable(path, f"{where}: {first['msg']}") from e

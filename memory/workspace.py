@@ -1,0 +1,151 @@
+"""A workspace on disk and its spaces: where things are, by name; nothing here reads a card or writes a file."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import MemoryFault
+from .ids import BadId, CardId, ClientId, TaskId
+from .settings import WorkspaceSettings, parse_settings
+from .target import CardTarget, Shelf, Target
+
+SETTINGS = "onepen.toml"
+SHELVES: tuple[Shelf, ...] = ("projects", "research")
+
+
+class NoWorkspace(MemoryFault):
+    """Raised when no folder upwards of here is a workspace."""
+
+    exit_code = 2
+
+    def __init__(self, where: Path) -> None:
+        super().__init__(f"{where}: not inside a workspace (no {SETTINGS} here or above)", hint="onepen init DIR")
+
+
+class NoSuchClient(MemoryFault):
+    """Raised when a client has no folder in this workspace."""
+
+    exit_code = 2
+
+    def __init__(self, client: str, known: tuple[str, ...]) -> None:
+        names = ", ".join(known) if known else "none yet"
+        super().__init__(f"client {client}: not in this workspace (known: {names})", hint=f"onepen add client {client}")
+
+
+@dataclass(frozen=True)
+class Space:
+    """The part of a workspace that belongs to one client; `client` None is the house's own space, the root.
+
+    `prefix` begins every workspace-relative path of the space: "" or "clients/<client>/".
+    """
+
+    root: Path
+    client: ClientId | None
+
+    @property
+    def prefix(self) -> str:
+        return "" if self.client is None else f"clients/{self.client}/"
+
+    @property
+    def folder(self) -> Path:
+        return self.root / self.prefix if self.client is not None else self.root
+
+    def path(self, relative: str | Target) -> str:
+        """The workspace-relative path of something in this space, as stored in logs and redo records."""
+        return f"{self.prefix}{relative}"
+
+    def index_path(self, shelf: Shelf) -> str:
+        return self.path(f"{shelf}/_index.md")
+
+    def card_path(self, shelf: Shelf, card: CardId) -> str:
+        return self.path(CardTarget(shelf, card))
+
+    def staging(self, task: TaskId) -> Path:
+        """The absolute folder of a task."""
+        return self.folder / "staging" / task
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """An opened workspace: its real root folder and its settings."""
+
+    root: Path
+    settings: WorkspaceSettings
+
+    @property
+    def machine_room(self) -> Path:
+        """`.onepen/`: lock, redo log and cache; never travels."""
+        return self.root / ".onepen"
+
+    @property
+    def house(self) -> Space:
+        """The root's own space."""
+        return Space(self.root, None)
+
+    def clients(self) -> tuple[ClientId, ...]:
+        """The clients that have a folder, sorted; a folder whose name is no id is left to `doctor`."""
+        return tuple(sorted(_ids(self.root / "clients")))
+
+    def space(self, client: str | None) -> Space:
+        """The space of a client (None: the house's own).
+
+        Raises BadId or NoSuchClient.
+        """
+        if client is None:
+            return self.house
+        known = self.clients()
+        name = ClientId(client)
+        if name not in known:
+            raise NoSuchClient(name, known)
+        return Space(self.root, name)
+
+    def spaces(self) -> tuple[Space, ...]:
+        """The house's space, then every client's."""
+        return (self.house, *(Space(self.root, client) for client in self.clients()))
+
+
+def open_workspace(root: Path) -> Workspace:
+    """The workspace in `root`; raises NoWorkspace, SettingsUnreadable or an OSError."""
+    real = root.resolve()
+    try:
+        text = (real / SETTINGS).read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError) as e:
+        raise NoWorkspace(root) from e
+    return Workspace(real, parse_settings(text, SETTINGS))
+
+
+def find_workspace(start: Path) -> Path:
+    """The nearest folder from `start` upwards that holds onepen.toml; raises NoWorkspace."""
+    here = Path(os.path.abspath(start))
+    for folder in (here, *here.parents):
+        if (folder / SETTINGS).is_file():
+            return folder
+    raise NoWorkspace(start)
+
+
+def client_of(workspace: Workspace, folder: Path) -> ClientId | None:
+    """The client whose space `folder` lies in; None for the house's own or a folder outside."""
+    try:
+        parts = folder.resolve().relative_to(workspace.root).parts
+    except ValueError:
+        return None
+    if len(parts) >= 2 and parts[0] == "clients":
+        try:
+            return ClientId(parts[1])
+        except BadId:
+            return None
+    return None
+
+
+def _ids(folder: Path) -> Iterator[ClientId]:
+    if not folder.is_dir():
+        return
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            try:
+                yield ClientId(entry.name)
+            except BadId:
+                continue
+
+
