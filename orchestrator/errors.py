@@ -1,0 +1,68 @@
+"""What the orchestrator refuses: one class per cause, each with its exit code."""
+
+from ..memory.errors import OnepenError
+
+
+class OrchestratorFault(OnepenError):
+    """Raised by orchestrator/: a request that can't be carried out."""
+
+
+class BadRequest(OrchestratorFault):
+    """Raised when options of a request don't fit together; nothing was started."""
+
+    exit_code = 2
+
+
+class NoSuchTask(OrchestratorFault):
+    """Raised when no task of the workspace has this id or prefix."""
+
+    exit_code = 2
+
+    def __init__(self, task: str) -> None:
+        super().__init__(f"task {task!r}: not in this workspace", hint="onepen status")
+
+
+class NoSuchDraft(OrchestratorFault):
+    """Raised when no draft of the workspace has this id or prefix."""
+
+    exit_code = 2
+
+    def __init__(self, draft: str) -> None:
+        super().__init__(f"draft {draft!r}: not in this workspace", hint="onepen drafts --all-clients")
+
+
+class AmbiguousId(OrchestratorFault):
+    """Raised when a prefix fits several ids; the message lists them."""
+
+    exit_code = 2
+
+    def __init__(self, kind: str, prefix: str, candidates: tuple[str, ...]) -> None:
+        listed = ", ".join(candidates[:10]) + (" …" if len(candidates) > 10 else "")
+        super().__init__(f"{kind} {prefix!r}: fits {len(candidates)} ids: {listed}")
+
+
+class DraftNotEditable(OrchestratorFault):
+    """Raised when a draft's file can't be opened for editing: it is a link, gone, or its attempt still runs."""
+
+    exit_code = 1
+
+    def __init__(self, draft: str, reason: str) -> None:
+        super().__init__(f"draft {draft}: {reason}")
+
+
+class TaskBusy(OrchestratorFault):
+    """Raised when a task is already being worked on."""
+
+    exit_code = 5
+
+    def __init__(self, task: str) -> None:
+        super().__init__(f"task {task}: it is running")
+
+
+class BadReason(OrchestratorFault):
+    """Raised when a reason for reject or send-back is missing."""
+
+    exit_code = 2
+
+    def __init__(self, verb: str) -> None:
+        super().__init__(f"{verb}: say why", hint=f'onepen {verb} ID -m "reason"')

@@ -1,0 +1,414 @@
+"""What the service answers: frozen values, each with the JSON that other programs rely on.
+
+Fields are only ever added (docs/reference/commands.md lists them). Times are ISO 8601 with offset, hashes are
+sha256 in hex, costs are US dollars.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from ..memory.history import Commit
+from ..memory.layers import Layer
+from ..memory.problem import Problem
+from ..memory.search import Hit
+from ..staging.finding import Finding
+
+Json = Mapping[str, object]
+
+TaskStatus = Literal[
+    "queued",
+    "running",
+    "committed",
+    "in_review",
+    "answered",
+    "sent_back",
+    "refused",
+    "failed",
+    "timed_out",
+    "interrupted",
+    "cancelled",
+    "quarantined",
+    "over_budget",
+]
+DraftStatus = Literal["waiting", "approved", "committed", "sent_back", "refused", "conflict", "duplicate"]
+
+FAILED: frozenset[TaskStatus] = frozenset({"failed", "timed_out", "cancelled", "quarantined"})
+
+
+def finding_json(finding: Finding) -> Json:
+    return {"kind": finding.kind, "level": finding.level, "line": finding.line, "message": finding.message}
+
+
+@dataclass(frozen=True)
+class DraftView:
+    """A draft as a person decides on it; `diff` is None where only a list was asked for.
+
+    `path` is the draft file's workspace-relative path; `warnings` of a reviewer are in `findings`.
+    """
+
+    id: str
+    task: str
+    agent: str
+    client: str | None
+    target: str
+    status: DraftStatus
+    provenance: str
+    findings: tuple[Finding, ...]
+    created: str
+    sha256: str
+    path: str
+    title: str = ""
+    edit: str = ""
+    section: str | None = None
+    sources: tuple[str, ...] = ()
+    diff: str | None = None
+    reason: str = ""
+    commit: str | None = None
+
+    @property
+    def blocked(self) -> bool:
+        return any(f.level == "block" for f in self.findings)
+
+    def as_json(self) -> Json:
+        shown = {} if self.diff is None else {"diff": self.diff}
+        return {
+            "id": self.id,
+            "task": self.task,
+            "agent": self.agent,
+            "client": self.client,
+            "target": self.target,
+            "status": self.status,
+            "provenance": self.provenance,
+            "findings": [finding_json(f) for f in self.findings],
+            "created": self.created,
+            "sha256": self.sha256,
+            "path": self.path,
+            "edit": self.edit,
+            "section": self.section,
+            "sources": list(self.sources),
+            "commit": self.commit,
+            "reason": self.reason,
+            **shown,
+        }
+
+
+@dataclass(frozen=True)
+class DraftsResult:
+    """The answer of `drafts` and `show`."""
+
+    drafts: tuple[DraftView, ...]
+
+    def as_json(self) -> Json:
+        return {"drafts": [d.as_json() for d in self.drafts]}
+
+
+@dataclass(frozen=True)
+class UsageTotals:
+    """Tokens as the Messages API counts them: `input` is what was neither read from nor written to a cache."""
+
+    input: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+    output: int = 0
+
+    def as_json(self) -> Json:
+        return {
+            "input": self.input,
+            "cache_write": self.cache_write,
+            "cache_read": self.cache_read,
+            "output": self.output,
+        }
+
+
+@dataclass(frozen=True)
+class TaskView:
+    """One task and where it stands; `reason` says why it failed, or what it waits for."""
+
+    task: str
+    agent: str
+    client: str | None
+    status: TaskStatus
+    attempts: int
+    text: str
+    drafts: tuple[DraftView, ...] = ()
+    answer: str | None = None
+    usage: UsageTotals = UsageTotals()
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+    reason: str = ""
+    created: str = ""
+    left_out: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    def as_json(self) -> Json:
+        return {
+            "task": self.task,
+            "agent": self.agent,
+            "client": self.client,
+            "status": self.status,
+            "attempts": self.attempts,
+            "text": self.text,
+            "drafts": [
+                {
+                    "id": d.id,
+                    "target": d.target,
+                    "status": d.status,
+                    "sha256": d.sha256,
+                    "findings": [finding_json(f) for f in d.findings],
+                    "path": d.path,
+                    "commit": d.commit,
+                }
+                for d in self.drafts
+            ],
+            "answer": self.answer,
+            "usage": self.usage.as_json(),
+            "cost_usd": self.cost_usd,
+            "seconds": round(self.seconds, 3),
+            "reason": self.reason,
+            "created": self.created,
+            "left_out": list(self.left_out),
+        }
+
+
+@dataclass(frozen=True)
+class DelegateResult:
+    """The answer of `delegate`, `resume` and `send-back`.
+
+    `notices` are for people (what recovery did, what inputs were left out); `interrupted` means that the person
+    asked to stop.
+    """
+
+    tasks: tuple[TaskView, ...]
+    notices: tuple[str, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        if self.interrupted:
+            return 130
+        if any(t.status == "over_budget" for t in self.tasks):
+            return 4
+        unfinished = any(t.status in FAILED or t.status in {"interrupted", "refused"} for t in self.tasks)
+        return 1 if unfinished else 0
+
+    def as_json(self) -> Json:
+        return {"tasks": [t.as_json() for t in self.tasks]}
+
+
+Outcome = Literal["committed", "already", "duplicate", "conflict", "blocked", "needs_person", "refused", "sent_back"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What became of one draft that a person decided on.
+
+    `needs_person`: the draft or its section is not what was shown; `draft.diff` holds what it is now, `note` says
+    what moved, and the next `approve` of the same bytes passes.
+    """
+
+    draft: DraftView
+    outcome: Outcome
+    note: str = ""
+    commit: str | None = None
+    paths: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        if self.outcome == "needs_person":
+            return 3
+        return 1 if self.outcome in {"conflict", "blocked", "duplicate"} else 0
+
+
+@dataclass(frozen=True)
+class DecisionResult:
+    """The answer of `approve` and `reject`, in the order in which the ids were given."""
+
+    decisions: tuple[Decision, ...]
+    notices: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """3 when a person must look, else 1 when something could not be done, else 0."""
+        codes = {d.exit_code for d in self.decisions}
+        return 3 if 3 in codes else 1 if 1 in codes else 0
+
+    def as_json(self) -> Json:
+        commits = [d.commit for d in self.decisions if d.commit]
+        paths = dict.fromkeys(path for d in self.decisions for path in d.paths)
+        return {
+            "commit": commits[0] if commits else None,
+            "paths": list(paths),
+            "decisions": [
+                {
+                    "draft": d.draft.id,
+                    "outcome": d.outcome,
+                    "status": d.draft.status,
+                    "note": d.note,
+                    "commit": d.commit,
+                    "paths": list(d.paths),
+                    "sha256": d.draft.sha256,
+                    **({"diff": d.draft.diff} if d.draft.diff is not None else {}),
+                }
+                for d in self.decisions
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class CommitResult:
+    """The answer of `log` and `add`: the commit and the workspace-relative paths that it touched."""
+
+    commit: str
+    paths: tuple[str, ...]
+    notices: tuple[str, ...] = ()
+
+    def as_json(self) -> Json:
+        return {"commit": self.commit, "paths": list(self.paths)}
+
+
+@dataclass(frozen=True)
+class OrchestratorView:
+    """The process that holds the pen now."""
+
+    pid: int
+    since: str
+    version: str
+
+    def as_json(self) -> Json:
+        return {"pid": self.pid, "since": self.since, "version": self.version}
+
+
+@dataclass(frozen=True)
+class StatusResult:
+    """Whose turn it is. `tasks` are those that still need somebody; `timezone_source` is "onepen.toml" or "system"."""
+
+    workspace: str
+    name: str
+    client: str | None
+    timezone: str
+    timezone_source: str
+    orchestrator: OrchestratorView | None
+    tasks: tuple[TaskView, ...]
+    drafts_waiting: int
+    spend_today_usd: float
+    sandbox: str
+    clients: tuple[str, ...]
+    cards: int
+    recovery_pending: bool
+    suggestion: str
+
+    def as_json(self) -> Json:
+        return {
+            "workspace": self.workspace,
+            "name": self.name,
+            "client": self.client,
+            "timezone": self.timezone,
+            "timezone_source": self.timezone_source,
+            "orchestrator": None if self.orchestrator is None else self.orchestrator.as_json(),
+            "tasks": [t.as_json() for t in self.tasks],
+            "drafts_waiting": self.drafts_waiting,
+            "spend_today_usd": self.spend_today_usd,
+            "sandbox": self.sandbox,
+            "clients": list(self.clients),
+            "cards": self.cards,
+            "recovery_pending": self.recovery_pending,
+            "next": self.suggestion,
+        }
+
+
+@dataclass(frozen=True)
+class DoctorResult:
+    """The answer of `doctor`; `ok` is False when a problem is an error."""
+
+    problems: tuple[Problem, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not any(p.level == "error" for p in self.problems)
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.ok else 1
+
+    def as_json(self) -> Json:
+        return {
+            "ok": self.ok,
+            "problems": [
+                {"path": p.path, "line": p.line, "kind": p.kind, "level": p.level, "message": p.message}
+                for p in self.problems
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The answer of `search`."""
+
+    query: str
+    since: str | None
+    until: str | None
+    hits: tuple[Hit, ...]
+
+    def as_json(self) -> Json:
+        return {
+            "query": self.query,
+            "since": self.since,
+            "until": self.until,
+            "hits": [
+                {"path": h.path, "line": h.line, "date": h.date, "score": round(h.score, 4), "text": h.text}
+                for h in self.hits
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class ContextResult:
+    """The answer of `context`: the prompt's layers, their files and estimated sizes."""
+
+    layers: tuple[Layer, ...]
+
+    @property
+    def total_tokens(self) -> int:
+        return sum(layer.tokens for layer in self.layers)
+
+    def as_json(self) -> Json:
+        return {
+            "layers": [
+                {
+                    "name": layer.name,
+                    "tokens": layer.tokens,
+                    "sha256": layer.sha256,
+                    "mark": layer.mark,
+                    "files": [{"path": f.path, "tokens": f.tokens, "bytes": f.bytes} for f in layer.files],
+                }
+                for layer in self.layers
+            ],
+            "total_tokens": self.total_tokens,
+        }
+
+
+@dataclass(frozen=True)
+class HistoryResult:
+    """The answer of `history`: newest first."""
+
+    commits: tuple[Commit, ...]
+
+    def as_json(self) -> Json:
+        return {
+            "commits": [
+                {
+                    "id": c.id,
+                    "time": c.time,
+                    "who": c.who,
+                    "what": c.what,
+                    "draft": c.draft,
+                    "agent": c.agent,
+                    "task": c.task,
+                    "reviewer": c.reviewer,
+                    "sources": list(c.sources),
+                    "paths": list(c.paths),
+                }
+                for c in self.commits
+            ]
+        }
