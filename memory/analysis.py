@@ -1,0 +1,132 @@
+"""From text to the terms by which it is found: "Fired twice" and "firing" share the term `fire`.
+
+Case and accents are folded, words of English stemmed (Porter's second stemmer), the commonest words of English, German,
+French and Spanish dropped, and scripts without spaces cut into pairs of characters. The same is done to what is
+searched and to what is asked; `asked` drops, besides, the words by which people frame a question.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+import snowballstemmer
+
+# Words that are common in one language and mean something in another ("die", "war", "son", "man") are not listed:
+# their low weight in ranking does the same without losing them.
+_COMMON = """
+    a about all also am an and any are as at be been being both but by can could did do does doing done each either
+    else ever for from had has have having he her hers him his how i if in into is it its itself just may me might more
+    most must my no nor not of on one only or other our ours out over own per shall she should so some such than that
+    the their theirs them then there these they this those through to too under until up upon us very was we were what
+    when where whether which while who whom whose why will with within would you your yours
+    s t d ll re ve m don doesn didn isn aren wasn weren won couldn shouldn wouldn hasn haven hadn
+    der das den dem des ein eine einen einem einer eines und oder aber nicht kein keine ist sind wird werden wurde
+    wurden hatte haben habe zu zum zur im von vom mit auf fur bei nach aus uber um als auch wie wann wer wo warum welche
+    welcher welches welchen wir ich du er sie es ihr uns unser unsere mein meine dein deine sich dass daran dieser diese
+    dieses wenn noch schon sehr nur bis durch ohne gegen
+    le la les un une du de et ou mais ne pas est sont etait ete ce cet cette ces que qui quoi quel quelle quels quelles
+    quand comment pourquoi dans par avec sans sous nous vous ils elles il elle je tu mon ma mes ton ta tes ses notre nos
+    votre vos leur leurs se au aux en y l d c j n qu
+    el los las una unos unas y o pero es fue ser esta este esto estos estas ese esa eso del al con por para que
+    quien cual cuales cuando donde como porque se su sus nuestro nuestra mi mis tu tus lo yo ella ellos nosotros ha han
+    hay muy mas
+"""
+_FRAME = """
+    tell know find found say says said write wrote written explain describe summarise summarize summary list show give
+    mention mentions mentioned state stated according answer answers question questions please look lookup read anything
+    something everything someone anyone much many kind sort exactly currently actually happen happens happened mean
+    means document documents docs text texts file files notes note let want like get gets got need needs
+    sag sagt sage gib liste zeig bitte steht dit dis dites montre donne dime lista muestra cuanto cuantos cuanta cuantas
+    combien wieviel wieviele viel viele
+"""
+_STOP_WORDS = frozenset(_COMMON.split())
+_CJK = "぀-ヿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003134f฀-໿ក-៿"
+_CJK_FRAME = re.compile(
+    "什么时候|什么|怎么样|怎么|怎样|哪些|哪个|哪里|多少|为什么|是否|如何|请问|有没有|吗|呢|"
+    "誰|いつ|どこ|どの|なぜ|何時|何を|何が|何|ですか|ますか|ましたか|무엇|언제|어디|어떻게|누가|왜"
+)
+_HOW = re.compile(
+    r"\bhow (?:many|much|long|often|fast|quick(?:ly)?|soon|big|large|small|old|far|high|hot|cold|tall|wide|deep)\b|"
+    r"\bwie (?:viele?|lange|oft|schnell|bald|gro(?:ss|ß)|alt|weit|hoch|heiß|heiss|tief|schwer)\b|"
+    r"\bcombien d[e'’]|\bcu[aá]nt[oa]s?\b",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(
+    _HOW.pattern + r"|\b(?:when|wann|quand|cu[aá]ndo|what time|which year)\b|いつ|何時|几|多少", re.IGNORECASE
+)
+_HIRAGANA_ONLY = re.compile("[ぁ-ゟー]+")
+_TOKEN = re.compile(rf"v?[0-9]+(?:[.,][0-9]+)+|[{_CJK}]+|[^\W_{_CJK}]+")
+_THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,][0-9]{3})+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
+_CAMEL = re.compile(r"\b[A-Za-z]+[a-z0-9][A-Z][A-Za-z0-9]*")
+_APOSTROPHE = re.compile(r"(?<=\w)['’](?:s|t|d|m|ll|re|ve)\b", re.IGNORECASE)
+_UNIT = re.compile(r"([0-9]+)([^\W\d_]{1,4})")
+_stem = snowballstemmer.stemmer("english").stemWord
+
+
+def fold(text: str) -> str:
+    """`text` without case and accents; its length may change ("ß" becomes "ss"), its line breaks don't."""
+    if text.isascii():
+        return text.lower()
+    spread = unicodedata.normalize("NFKD", text).casefold()
+    # Recompose, so that voiced kana and Hangul syllables stay one character; what can't recompose was an accent.
+    bare = "".join(c for c in spread if not "̀" <= c <= "ͯ")
+    return unicodedata.normalize("NFC", bare)
+
+
+def terms(text: str) -> tuple[str, ...]:
+    """The terms of a text in reading order, doubles kept."""
+    plain = _APOSTROPHE.sub("", text)
+    if _CAMEL.search(plain):
+        plain = _CAMEL.sub(_with_humps, plain)
+    found: list[str] = []
+    for token in _TOKEN.findall(fold(plain)):
+        found += _terms_of(token)
+    return tuple(found)
+
+
+def asked(question: str) -> tuple[str, ...]:
+    """The distinct terms that an answer to `question` should hold, without the words that only frame it.
+
+    A question made of nothing else keeps all its terms.
+    """
+    words = terms(_CJK_FRAME.sub(" ", _HOW.sub(" ", question)))
+    kept = tuple(dict.fromkeys(word for word in words if word not in _FRAME_TERMS))
+    return kept or tuple(dict.fromkeys(words)) or tuple(dict.fromkeys(terms(question)))
+
+
+def asks_for_figure(question: str) -> bool:
+    """Whether the answer is likely to hold a number or a date: "how long", "when", "wie viele"."""
+    return bool(_FIGURE.search(question))
+
+
+@lru_cache(maxsize=1 << 16)
+def _terms_of(token: str) -> tuple[str, ...]:
+    first = token[0]
+    if not token.isalnum():
+        number = token.removeprefix("v")
+        return (re.sub(r"[.,]", "", number),) if _THOUSANDS.fullmatch(number) else (number.replace(",", "."),)
+    if re.match(f"[{_CJK}]", first):
+        return _pairs(token)
+    if token in _STOP_WORDS:
+        return ()
+    if unit := _UNIT.fullmatch(token):
+        return (unit[1], unit[2])
+    return (str(_stem(token)),)
+
+
+def _pairs(run: str) -> tuple[str, ...]:
+    """Neighbouring characters two by two; pairs of hiragana alone are grammar and say nothing beside others."""
+    if len(run) == 1:
+        return (run,)
+    pairs = tuple(run[k : k + 2] for k in range(len(run) - 1))
+    telling = tuple(pair for pair in pairs if not _HIRAGANA_ONLY.fullmatch(pair))
+    return telling or pairs
+
+
+def _with_humps(match: re.Match[str]) -> str:
+    """`ProcessPool` is found by itself and by its parts."""
+    return f"{match[0]} {_HUMP.sub(' ', match[0])}"
+
+
+_FRAME_TERMS = frozenset(term for word in _FRAME.split() for term in _terms_of(word))
