@@ -1,0 +1,59 @@
+"""One attempt of a task, as the pool gets it: who, what, where, and how much."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..memory.ids import TaskId
+from .definition import AgentDefinition
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one attempt may take.
+
+    `seconds` in all, `silence` seconds without a message while nothing is owed to the worker, `turns` model calls,
+    `log_bytes` kept of stderr and noise, `noise_bytes` borne on stdout before the worker is ended.
+    """
+
+    seconds: float = 600.0
+    silence: float = 120.0
+    turns: int = 40
+    log_bytes: int = 1 << 20
+    noise_bytes: int = 8 << 20
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """One attempt: `snapshot`, `space` and `folder` (`staging/<task>/`) are absolute; `inputs` are names in inputs/.
+
+    `target` is where the result should go, as a target's text (None: the worker names one); `feedback` is what a
+    reviewer said of the attempt before; `answer` means that a person asks and wants words, not a draft.
+    """
+
+    task: TaskId
+    attempt: int
+    agent: AgentDefinition
+    text: str
+    snapshot: Path
+    space: Path
+    folder: Path
+    inputs: tuple[str, ...] = ()
+    target: str | None = None
+    feedback: str | None = None
+    limits: Limits = Limits()
+    model: str = "offline"
+    answer: bool = False
+
+    @property
+    def inputs_folder(self) -> Path:
+        return self.folder / "inputs"
+
+    @property
+    def drafts_folder(self) -> Path:
+        """The one folder that the worker writes."""
+        return self.folder / str(self.attempt) / "drafts"
+
+    @property
+    def log(self) -> Path:
+        """Where stderr and noise go."""
+        return self.folder / str(self.attempt) / "worker.log"

@@ -1,0 +1,102 @@
+"""What a model is to onepen: one request in, one reply out; who answers is decided in one place of the orchestrator."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from .messages import Block, Message, message_dict
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool as a model sees it; `input_schema` is JSON Schema."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, object]
+
+    def as_dict(self) -> dict[str, object]:
+        return {"name": self.name, "description": self.description, "input_schema": self.input_schema}
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """All that a reply may depend on.
+
+    `system` are the blocks of the prompt before the conversation, each ending with a newline; `max_tokens` is the
+    longest reply; `agent` is the id of the agent that asks.
+    """
+
+    model: str
+    system: tuple[str, ...]
+    tools: tuple[ToolSpec, ...]
+    messages: tuple[Message, ...]
+    max_tokens: int
+    agent: str
+
+    def sha(self) -> str:
+        """Hex sha256 of the request: equal requests have one reply, whichever attempt asks and whenever."""
+        return canonical_sha(
+            {
+                "model": self.model,
+                "system": self.system,
+                "tools": [tool.as_dict() for tool in self.tools],
+                "messages": [message_dict(message) for message in self.messages],
+                "max_tokens": self.max_tokens,
+                "agent": self.agent,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one reply, as the API counts them: `input` is what was neither written to nor read from the cache."""
+
+    input: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+    output: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.input + other.input,
+            self.cache_write + other.cache_write,
+            self.cache_read + other.cache_read,
+            self.output + other.output,
+        )
+
+    @property
+    def prompt_total(self) -> int:
+        """The whole prompt, cached or not."""
+        return self.input + self.cache_write + self.cache_read
+
+
+@dataclass(frozen=True)
+class ModelReply:
+    """What a model said; `stop_reason` is the API's word, also one that isn't known yet."""
+
+    content: tuple[Block, ...]
+    stop_reason: str
+    usage: Usage
+    model: str
+
+    @property
+    def message(self) -> Message:
+        return Message("assistant", self.content)
+
+
+class Model(Protocol):
+    """Answers requests; `name` is what a person calls it, such as "offline"."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def reply(self, request: ModelRequest) -> ModelReply: ...
+
+
+def canonical_sha(value: object) -> str:
+    """Hex sha256 of JSON's one canonical form: keys sorted, no blanks, ASCII."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,0 +1,71 @@
+"""The pool runs attempts: `Pool` is the seam, `ProcessPool` starts one plain child process for each.
+
+An attempt is over when its worker has reported, ended, gone beyond a limit or been stopped; then its whole process
+group is ended. What a worker says in another task's or attempt's name is logged and changes nothing.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
+from ..memory import files
+from ..memory.ids import TaskId
+from .assignment import Assignment, Limits
+from .child import Child
+from .ending import Ending, Failed, Reported, Stopped, TimedOut
+from .environment import child_environment
+from .host import Host, RequestRefused
+from .supervision import Supervision
+from .workerlog import WorkerLog
+
+__all__ = [
+    "Assignment",
+    "Ending",
+    "Failed",
+    "Host",
+    "Limits",
+    "Pool",
+    "ProcessPool",
+    "Reported",
+    "RequestRefused",
+    "Stopped",
+    "TimedOut",
+]
+
+
+class Pool(Protocol):
+    """Runs attempts, any number side by side. Cancelling `run` ends the worker at once, with what it started."""
+
+    async def run(self, assignment: Assignment, host: Host) -> Ending: ...
+
+
+class ProcessPool:
+    """A child process for each attempt, of our own worker or of the `command` given."""
+
+    def __init__(self, command: Sequence[str] | None = None) -> None:
+        self._command = tuple(command or (sys.executable, "-P", "-m", "onepen.subagents"))
+        self._running: dict[tuple[TaskId, int], Supervision] = {}
+
+    async def run(self, assignment: Assignment, host: Host) -> Ending:
+        """Start a worker and see it to its end; errors of the host pass through, after the worker was ended."""
+        files.make_folder(assignment.drafts_folder)
+        log = WorkerLog(partial(files.append, assignment.log), assignment.limits.log_bytes)
+        try:
+            child = Child.start(self._command, child_environment(os.environ))
+        except OSError as e:
+            return Failed(f"{self._command[0]}: the worker could not be started: {e.strerror}", None, None, 0.0)
+        key = (assignment.task, assignment.attempt)
+        try:
+            self._running[key] = Supervision(assignment, host, child, log)
+            return await self._running[key].run()
+        finally:
+            self._running.pop(key, None)
+            child.kill()
+
+    def stop(self, task: TaskId, attempt: int) -> None:
+        """End an attempt that runs: its worker is told, gets a moment, and `run` returns Stopped."""
+        running = self._running.get((task, attempt))
+        if running is not None:
+            running.stop()

@@ -1,0 +1,290 @@
+"""One running worker, seen from the orchestrator: it answers requests, keeps the limits and says how it ended."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf
+from signal import Signals
+from typing import TypeVar
+
+import anyio
+
+from ..memory.ids import shown
+from . import wire
+from .assignment import Assignment
+from .child import Child
+from .ending import Ending, Failed, Reported, Stopped, TimedOut
+from .host import Host, RequestRefused
+from .messages import well_formed
+from .workerlog import WorkerLog
+
+GRACE = 2.0
+"""Seconds that a worker has to end by itself after its report, a refusal or `cancel`."""
+
+KILL_GRACE = 1.0
+"""Seconds between SIGTERM and SIGKILL."""
+
+_PROGRESS = 200
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Gone:
+    """The worker won't say more, and has not reported."""
+
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """The worker was told that its attempt is over."""
+
+    reason: str
+
+
+_Outcome = Reported | TimedOut | Stopped | _Gone | _Refused
+
+
+class _Flooded(Exception):
+    """Raised when a worker printed more beside the wire than is borne."""
+
+
+class Supervision:
+    """Runs one attempt with a child that has just been started; `stop` ends it."""
+
+    def __init__(self, assignment: Assignment, host: Host, child: Child, log: WorkerLog) -> None:
+        self._assignment = assignment
+        self._host = host
+        self._child = child
+        self._log = log
+        self._splitter = wire.LineSplitter(wire.FROM_WORKER)
+        self._waiting: list[wire.FromWorker | wire.Noise] = []
+        self._noise = 0
+        self._refused_line: str | None = None
+        self._stop = anyio.Event()
+
+    def stop(self) -> None:
+        """Ask for the end of the attempt; the worker gets a moment."""
+        self._stop.set()
+
+    async def run(self) -> Ending:
+        """Until the attempt is over and its process group has ended."""
+        started = anyio.current_time()
+        try:
+            outcome = await self._supervised()
+        finally:
+            status = self._child.kill()
+            self._log.close()
+        return self._ending(outcome, status, round(anyio.current_time() - started, 3))
+
+    async def _supervised(self) -> _Outcome:
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._child.watch)
+                stderr_kept = anyio.Event()
+                group.start_soon(self._keep_stderr, stderr_kept)
+                outcome = await self._outcome()
+                group.start_soon(self._keep_late)
+                await self._wind_down(outcome)
+                with anyio.move_on_after(KILL_GRACE):
+                    await self._child.ended()
+                    await stderr_kept.wait()
+                if self._child.holds_pipes():
+                    self._log.note("something that the worker had started still held its pipes; its group was ended")
+                group.cancel_scope.cancel()
+        except BaseExceptionGroup as several:
+            raise _single(several) from None
+        return outcome
+
+    async def _outcome(self) -> _Outcome:
+        limits = self._assignment.limits
+        with anyio.move_on_after(limits.seconds):
+            outcome = await self._until_stopped(self._converse)
+            return Stopped(0.0) if outcome is None else outcome
+        return TimedOut("time", 0.0)
+
+    async def _until_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
+        """What `work` comes to, or None if `stop` was called before."""
+        result: T | None = None
+        async with anyio.create_task_group() as group:
+
+            async def watch() -> None:
+                await self._stop.wait()
+                group.cancel_scope.cancel()
+
+            group.start_soon(watch)
+            result = await work()
+            group.cancel_scope.cancel()
+        return result
+
+    async def _converse(self) -> _Outcome:
+        """Answer the worker until it has no more to say."""
+        limits = self._assignment.limits
+        try:
+            with anyio.move_on_after(limits.silence) as silence:
+                await self._child.write(wire.encode(hello(self._assignment)))
+                while (message := await self._next()) is not None:
+                    silence.deadline = inf  # while something is owed to the worker, it may be silent
+                    outcome = await self._answer(message)
+                    if outcome is not None:
+                        return outcome
+                    silence.deadline = anyio.current_time() + limits.silence
+                return _Gone(None)
+            return TimedOut("silence", 0.0)
+        except _Flooded:
+            return _Gone(f"printed more than {limits.noise_bytes} bytes beside the wire")
+        except wire.LineTooLong as e:
+            return _Refused(e.message)
+
+    async def _answer(self, message: wire.FromWorker) -> _Outcome | None:
+        """Do what a message asks for; the outcome if it ends the conversation."""
+        if isinstance(message, wire.Report):
+            return Reported(message.summary, message.answer, message.complete, 0.0)
+        if isinstance(message, wire.Progress):
+            self._host.progress(message.text[:_PROGRESS])
+            return None
+        if isinstance(message, wire.HelloBack):
+            return None
+        task, attempt = self._assignment.task, self._assignment.attempt
+        reply: wire.ModelReplied | wire.ToolReplied | None = None
+        try:
+            with self._child.while_alive():
+                if isinstance(message, wire.ModelRequested):
+                    said = await self._host.model(message.delta, message.prefix_sha)
+                    reply = wire.ModelReplied(
+                        task=task, attempt=attempt, id=message.id, content=said.content, stop_reason=said.stop_reason
+                    )
+                else:
+                    content, is_error = await self._host.tool(message.name, message.input)
+                    content = well_formed(content)
+                    reply = wire.ToolReplied(
+                        task=task, attempt=attempt, id=message.id, content=content, is_error=is_error
+                    )
+        except RequestRefused as e:
+            refusal = wire.ModelReplied(task=task, attempt=attempt, id=message.id, error=well_formed(e.reason))
+            await self._send_briefly(refusal)
+            return _Refused(e.reason)
+        if reply is not None:
+            await self._child.write(wire.encode(reply))
+        return None
+
+    async def _next(self) -> wire.FromWorker | None:
+        """The next message of this attempt; None when there will be no more."""
+        while True:
+            while self._waiting:
+                one = self._waiting.pop(0)
+                if isinstance(one, wire.Noise):
+                    self._heard_noise(one)
+                elif (one.task, one.attempt) != (self._assignment.task, self._assignment.attempt):
+                    self._ignored(one, f"it speaks for task {shown(one.task)}, attempt {one.attempt}")
+                else:
+                    if isinstance(one, wire.Progress):
+                        self._count(len(one.text))
+                    return one
+            data = await self._child.read(self._child.stdout)
+            self._waiting = self._splitter.feed(data) if data else self._splitter.finish()
+            if not data and not self._waiting:
+                return None
+
+    def _heard_noise(self, noise: wire.Noise) -> None:
+        if noise.meant:
+            self._refused_line = noise.reason
+        self._log.noise(noise.data, noise.reason)
+        self._count(len(noise.data))
+
+    def _ignored(self, message: wire.FromWorker, why: str) -> None:
+        line = wire.encode(message)
+        self._log.noise(line, f"ignored, {why}")
+        self._count(len(line))
+
+    def _count(self, size: int) -> None:
+        self._noise += size
+        if self._noise > self._assignment.limits.noise_bytes:
+            raise _Flooded
+
+    async def _keep_stderr(self, done: anyio.Event) -> None:
+        while data := await self._child.read(self._child.stderr):
+            self._log.stderr(data)
+        done.set()
+
+    async def _keep_late(self) -> None:
+        """Read on after the outcome, so that the worker isn't kept from ending; what it says changes nothing."""
+        with suppress(_Flooded):
+            while (message := await self._next()) is not None:
+                self._ignored(message, "it came late: the attempt was over")
+
+    async def _wind_down(self, outcome: _Outcome) -> None:
+        """Let the worker end by itself where it may, then end it and whatever it started."""
+        task, attempt = self._assignment.task, self._assignment.attempt
+        if isinstance(outcome, Stopped):
+            await self._send_briefly(wire.Cancel(task=task, attempt=attempt))
+        if not isinstance(outcome, TimedOut):
+            with anyio.move_on_after(GRACE):
+                await self._child.ended()
+        if not self._child.gone:
+            self._log.note(f"{_why_ended(outcome)}; the worker was still running and was ended")
+        await self._child.end(KILL_GRACE)
+
+    async def _send_briefly(self, message: wire.ToWorker) -> None:
+        with anyio.move_on_after(KILL_GRACE):
+            await self._child.write(wire.encode(message))
+
+    def _ending(self, outcome: _Outcome, status: int, seconds: float) -> Ending:
+        if isinstance(outcome, Reported):
+            return Reported(outcome.summary, outcome.answer, outcome.complete, seconds)
+        if isinstance(outcome, TimedOut):
+            return TimedOut(outcome.kind, seconds)
+        if isinstance(outcome, Stopped):
+            return Stopped(seconds)
+        exit_code = status if status >= 0 else None
+        signal = Signals(-status).name if status < 0 else None
+        if outcome.reason is not None:
+            return Failed(outcome.reason, exit_code, signal, seconds)
+        how = f"ended by {signal}" if signal else f"exited with {exit_code}"
+        reason = f"the worker {how} without a report"
+        if self._refused_line is not None:
+            reason += f"; a message of it was not understood: {self._refused_line}"
+        if self._log.last_line:
+            reason += f"; its last words: {shown(self._log.last_line, 200)}"
+        return Failed(reason, exit_code, signal, seconds)
+
+
+def hello(assignment: Assignment) -> wire.Hello:
+    """The assignment as the worker gets it."""
+    agent, limits = assignment.agent, assignment.limits
+    return wire.Hello(
+        task=assignment.task,
+        attempt=assignment.attempt,
+        agent=wire.AgentOnWire(id=agent.id, prompt=well_formed(agent.prompt), tools=tuple(sorted(agent.tools))),
+        text=well_formed(assignment.text),
+        target=assignment.target,
+        feedback=None if assignment.feedback is None else well_formed(assignment.feedback),
+        answer=assignment.answer,
+        inputs=assignment.inputs,
+        folders=wire.Folders(
+            snapshot=str(assignment.snapshot),
+            space=str(assignment.space),
+            inputs=str(assignment.inputs_folder),
+            drafts=str(assignment.drafts_folder),
+        ),
+        limits=wire.WorkerLimits(seconds=limits.seconds, silence=limits.silence, turns=limits.turns),
+        model=assignment.model,
+    )
+
+
+def _single(error: BaseException) -> BaseException:
+    """The host's own error as it raised it, out of the groups that task groups put around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def _why_ended(outcome: _Outcome) -> str:
+    if isinstance(outcome, Reported):
+        return f"it had reported {GRACE:g} s before"
+    if isinstance(outcome, TimedOut):
+        return "its time was up" if outcome.kind == "time" else "it was silent for too long"
+    if isinstance(outcome, Stopped):
+        return "the attempt was stopped"
+    return outcome.reason or "it had closed its stdout"

@@ -1,0 +1,326 @@
+"""The wire between orchestrator and worker: one JSON object per line, on the worker's stdin and stdout.
+
+A program in any language can be a sub-agent: it reads `hello`, asks for replies of a model (`model_request`) and for
+tools that the orchestrator answers (`tool_request`), leaves drafts in its folder, sends `report` and ends. Every
+message carries `v`, `task`, `attempt` and `type`; the worker repeats the `task` and `attempt` of its `hello`.
+
+What else a worker prints is noise: it is kept in worker.log and means nothing. A line has at most 4 MiB. Text is
+UTF-8; half a character (a lone surrogate escape) becomes U+FFFD.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from .errors import SubagentFault
+from .messages import Block, Message, first_error, well_formed
+
+VERSION = 1
+MAX_LINE = 4 << 20
+"""Bytes that a line may have, its end included."""
+
+_MOST_OBJECTS = 64
+
+
+class LineTooLong(SubagentFault):
+    """Raised when a message doesn't fit into a line of the wire."""
+
+    def __init__(self, kind: str, size: int) -> None:
+        super().__init__(f"{kind}: {size} bytes, a line of the wire has at most {MAX_LINE}")
+
+
+class _Wired(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    v: Literal[1] = 1
+    """Version of the wire."""
+    task: str
+    """Id of the task."""
+    attempt: int
+    """Which try at the task, counted from 1."""
+
+
+class AgentOnWire(BaseModel):
+    """Who the worker is to be."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    """Id of the agent."""
+    prompt: str
+    """The agent's own prompt: the body of its definition."""
+    tools: tuple[str, ...]
+    """The tools it may use; a call of another one must be refused."""
+
+
+class Folders(BaseModel):
+    """Where things are, as absolute paths."""
+
+    model_config = ConfigDict(frozen=True)
+
+    snapshot: str
+    """What every sub-agent starts from: rules, indexes, registry. Read only."""
+    space: str
+    """The client's space; only `projects/` and `research/` in it may be read."""
+    inputs: str
+    """Copies of the task's inputs. Read only."""
+    drafts: str
+    """The one folder that the worker writes."""
+
+
+class WorkerLimits(BaseModel):
+    """How much the attempt may take; the orchestrator ends a worker that goes beyond."""
+
+    model_config = ConfigDict(frozen=True)
+
+    seconds: float
+    """Seconds in all."""
+    silence: float
+    """Seconds without a message of the worker, while nothing is owed to it."""
+    turns: int
+    """Model calls."""
+
+
+class Hello(_Wired):
+    """The first line that a worker gets: its assignment."""
+
+    type: Literal["hello"] = "hello"
+    agent: AgentOnWire
+    """Who the worker is to be."""
+    text: str
+    """What to do, in the person's words."""
+    target: str | None = None
+    """Where the result should go, such as `projects/kiln.md`; null: the worker names a place."""
+    feedback: str | None = None
+    """What a reviewer said of the attempt before; null at the first one."""
+    answer: bool = False
+    """True: a person asks and wants words in the report, no draft."""
+    inputs: tuple[str, ...] = ()
+    """Names of the files in the inputs folder."""
+    folders: Folders
+    """Where to read and write."""
+    limits: WorkerLimits
+    """How much the attempt may take."""
+    model: str
+    """The model's name, which is a part of the prefix that both sides compute."""
+
+
+class ModelReplied(_Wired):
+    """The answer to a `model_request`."""
+
+    type: Literal["model_reply"] = "model_reply"
+    id: int
+    """The request that is answered."""
+    content: tuple[Block, ...] = ()
+    """Blocks of the reply: `text` and `tool_use`."""
+    stop_reason: str = ""
+    """Why the model stopped: `tool_use`, `end_turn`, `max_tokens`, …; tools are run on `tool_use` only."""
+    error: str | None = None
+    """Set if the request was refused: the attempt is over, and the worker should end."""
+
+
+class ToolReplied(_Wired):
+    """The answer to a `tool_request`."""
+
+    type: Literal["tool_reply"] = "tool_reply"
+    id: int
+    """The request that is answered."""
+    content: str
+    """What the model is to read."""
+    is_error: bool = False
+    """True if the tool could not do it; `content` says why."""
+
+
+class Cancel(_Wired):
+    """The attempt is to end: the worker has a moment to stop by itself before it is killed."""
+
+    type: Literal["cancel"] = "cancel"
+
+
+class HelloBack(_Wired):
+    """The first line that a worker sends."""
+
+    type: Literal["hello"] = "hello"
+    version: str
+    """Version of the worker's program."""
+    pid: int
+    """Its process id, for messages only."""
+
+
+class Progress(_Wired):
+    """What the worker is doing, for a person who watches; also a sign of life."""
+
+    type: Literal["progress"] = "progress"
+    text: str
+    """One line; what goes beyond 200 characters is cut."""
+
+
+class ModelRequested(_Wired):
+    """Asks for a reply of the model. The orchestrator has the conversation; a request brings what is new in it."""
+
+    type: Literal["model_request"] = "model_request"
+    id: int
+    """Chosen by the worker; the reply repeats it."""
+    prefix_sha: str
+    """Hex sha256 of model, system blocks and tools as the worker computed them; another one than ours is refused."""
+    delta: tuple[Message, ...]
+    """Messages since the last reply: the task, or the results of all tools that the last reply asked for."""
+
+
+class ToolRequested(_Wired):
+    """Asks for a tool that the orchestrator answers, such as `search`."""
+
+    type: Literal["tool_request"] = "tool_request"
+    id: int
+    """Chosen by the worker; the reply repeats it."""
+    name: str
+    """The tool."""
+    input: dict[str, object]
+    """Its input, an object."""
+
+
+class Report(_Wired):
+    """The worker's last word; what it left in its drafts folder counts, not what it says here."""
+
+    type: Literal["report"] = "report"
+    summary: str
+    """What was done, in a sentence or two."""
+    answer: str | None = None
+    """The answer in words, if the task was a question."""
+    complete: bool = True
+    """False if something is missing; the summary says what."""
+
+
+ToWorker = Annotated[Hello | ModelReplied | ToolReplied | Cancel, Field(discriminator="type")]
+FromWorker = Annotated[HelloBack | Progress | ModelRequested | ToolRequested | Report, Field(discriminator="type")]
+
+TO_WORKER: TypeAdapter[ToWorker] = TypeAdapter(ToWorker)
+FROM_WORKER: TypeAdapter[FromWorker] = TypeAdapter(FromWorker)
+
+
+def encode(message: ToWorker | FromWorker) -> bytes:
+    """The message as a line; raises LineTooLong."""
+    text = json.dumps(message.model_dump(), ensure_ascii=False, separators=(",", ":"))
+    line = well_formed(text).encode() + b"\n"
+    if len(line) > MAX_LINE:
+        raise LineTooLong(message.type, len(line))
+    return line
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What stood on the wire and is no message: kept in a log, with the reason; `meant` if it looked like one."""
+
+    data: bytes
+    reason: str
+    meant: bool = False
+
+
+M = TypeVar("M")
+
+
+class LineSplitter(Generic[M]):
+    """Makes messages of bytes as they come: `LineSplitter(FROM_WORKER)` at one end, `TO_WORKER` at the other.
+
+    Takes lines in any pieces and several objects on one line. Anything else comes out as Noise; nothing is raised.
+    It holds at most one line of 4 MiB.
+    """
+
+    def __init__(self, adapter: TypeAdapter[M]) -> None:
+        self._adapter = adapter
+        self._pieces: list[bytes] = []
+        self._held = 0
+        self._skipping = False
+
+    def feed(self, data: bytes) -> list[M | Noise]:
+        """The messages and the noise that these bytes complete, in order."""
+        found: list[M | Noise] = []
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            found.extend(self._line(data[start : end + 1]))
+            start = end + 1
+        found.extend(self._hold(data[start:]))
+        return found
+
+    def finish(self) -> list[M | Noise]:
+        """What the last bytes hold when no more will come: a line without an end is one, too."""
+        return list(self._line(b""))
+
+    def _line(self, tail: bytes) -> Iterator[M | Noise]:
+        if self._skipping:
+            self._skipping = False
+            return
+        if self._held + len(tail) > MAX_LINE:
+            yield from self._give_up(tail)
+            self._skipping = False
+            return
+        line = b"".join((*self._pieces, tail))
+        self._pieces, self._held = [], 0
+        if line.strip():
+            yield from self._read(line)
+
+    def _hold(self, rest: bytes) -> Iterator[Noise]:
+        if not rest or self._skipping:
+            return
+        if self._held + len(rest) >= MAX_LINE:
+            yield from self._give_up(rest)
+            return
+        self._pieces.append(rest)
+        self._held += len(rest)
+
+    def _give_up(self, rest: bytes) -> Iterator[Noise]:
+        head = b"".join((*self._pieces, rest))[:4096]
+        self._pieces, self._held, self._skipping = [], 0, True
+        yield Noise(head, f"a line longer than {MAX_LINE} bytes, of which these are the first", meant=head[:1] == b"{")
+
+    def _read(self, line: bytes) -> Iterator[M | Noise]:
+        if b"{" not in line:
+            yield Noise(line, "not JSON")
+            return
+        try:
+            yield self._adapter.validate_json(line)
+            return
+        except ValidationError:
+            pass  # what is wrong is told object by object, below
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            yield Noise(line, "not UTF-8")
+            return
+        yield from self._objects(text)
+
+    def _objects(self, text: str) -> Iterator[M | Noise]:
+        """The objects on one line, with whatever stands before, between and behind them."""
+        decoder = json.JSONDecoder()
+        plain = position = 0
+        for _ in range(_MOST_OBJECTS):
+            opening = _OBJECT.search(text, position)
+            if opening is None:
+                break
+            try:
+                value, position = decoder.raw_decode(text, opening.start())
+            except (ValueError, RecursionError):
+                position = opening.start() + 1
+                continue
+            if text[plain : opening.start()].strip():
+                yield Noise(text[plain : opening.start()].encode(), "not JSON")
+            yield self._message(value, text[opening.start() : position])
+            plain = position
+        if text[plain:].strip():
+            yield Noise(text[plain:].encode(), "not JSON, or nested too deeply")
+
+    def _message(self, value: object, text: str) -> M | Noise:
+        assert isinstance(value, dict)
+        meant = "type" in value and "v" in value and "task" in value
+        try:
+            return self._adapter.validate_json(well_formed(json.dumps(value, ensure_ascii=False)))
+        except (ValidationError, RecursionError) as e:
+            reason = first_error(e) if isinstance(e, ValidationError) else "nested too deeply"
+            return Noise(text.encode(), reason if meant else "not a message of the wire", meant)
+
+
+_OBJECT = re.compile(r'\{\s*"')
