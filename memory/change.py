@@ -1,0 +1,65 @@
+"""What a commit is to do, as plain values: said by whoever decided it, carried out by the pen alone."""
+
+from dataclasses import dataclass
+
+from .card import CardEdit
+from .ids import AgentId, CardId, ClientId
+from .index import IndexEntry
+
+
+@dataclass(frozen=True)
+class Put:
+    """A file to be written whole: a project's file, an agent's definition, the first files of a client.
+
+    `path` is relative to the space; `before` is the hash the file must have, None when it must be absent.
+    Cards, day logs and logs are never put: they have an edit, or are added to.
+    """
+
+    path: str
+    data: bytes
+    before: str | None = None
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """The index line of a project's file; `path` is relative to the project's folder."""
+
+    project: CardId
+    path: str
+    entry: IndexEntry
+
+
+@dataclass(frozen=True)
+class RegistryEntry:
+    """The line of an agent in the registry."""
+
+    agent: AgentId
+    description: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """A set of changes that belong together: all or nothing.
+
+    `what` is one line for the history. `who` is "user:<login>" or "agent:<id>". `index` is for the edited card; a
+    section without an entry gets one made from its heading. `log` holds the kind and text of day-log lines. With `key`
+    ("<task key> <target>") the same change is never made twice. `reconcile` brings the indexes of the space into line
+    with cards that were edited by hand.
+    """
+
+    client: ClientId | None
+    what: str
+    who: str
+    edit: CardEdit | None = None
+    puts: tuple[Put, ...] = ()
+    index: tuple[IndexEntry, ...] = ()
+    files: tuple[FileEntry, ...] = ()
+    registry: tuple[RegistryEntry, ...] = ()
+    log: tuple[tuple[str, str], ...] = ()
+    key: str | None = None
+    draft: str | None = None
+    agent: str | None = None
+    task: str | None = None
+    reviewer: str | None = None
+    sources: tuple[str, ...] = ()
+    reconcile: bool = False

@@ -1,0 +1,347 @@
+"""The two writing primitives, replace and append, and their syncs: nothing else in onepen opens a file for writing.
+
+Facts that this module is built on:
+
+- A rename is atomic for those who read, but the *data* of the new file may come to the disk after the rename. After a
+  power cut a file can then be empty. So what replaces a file is synced before the rename, when it must last.
+- A write may be short, and a full disk shows in the middle of it. Every write is looped; a failed append is cut off.
+- git and many editors replace a file instead of writing into it, so a descriptor can point to a file that has no name
+  any more. After an append the name is compared with the descriptor.
+- `fsync` that failed may succeed the next time without the data having reached the disk. It is never tried again.
+
+A link is not followed by `replace`: it would become a plain file. Callers resolve links first (links.py).
+"""
+
+import errno
+import hashlib
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .errors import MemoryFault
+
+_TMP = re.compile(r"\..+\.[a-z0-9-]+\.tmp")
+_EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
+_NO_REPLACE = 1  # RENAME_NOREPLACE
+_UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
+
+
+class FileMovedOn(MemoryFault):
+    """Raised when a file is not, or no longer, what its writer had read; nothing of it was overwritten."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+
+
+class Disk:
+    """The system calls that change a file system; a subclass can make any of them fail, as tests do."""
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        return os.open(path, flags | os.O_CLOEXEC, mode)
+
+    def write(self, fd: int, data: memoryview) -> int:
+        return os.write(fd, data)
+
+    def sync(self, fd: int) -> None:
+        if sys.platform == "darwin":
+            import fcntl
+
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves the data in the drive's cache
+        else:
+            os.fdatasync(fd)
+
+    def sync_folder(self, fd: int) -> None:
+        os.fsync(fd)
+
+    def truncate(self, fd: int, size: int) -> None:
+        os.ftruncate(fd, size)
+
+    def chmod(self, fd: int, mode: int) -> None:
+        os.fchmod(fd, mode)
+
+    def chown(self, fd: int, user: int, group: int) -> None:
+        os.fchown(fd, user, group)
+
+    def rename(self, source: Path, target: Path) -> None:
+        source.replace(target)
+
+    def exchange(self, one: Path, other: Path) -> bool:
+        """Swap two names at one moment; False where the system can't."""
+        return _renameat2(one, other, _EXCHANGE)
+
+    def rename_new(self, source: Path, target: Path) -> bool:
+        """Rename unless `target` exists (FileExistsError); False where the system can't."""
+        return _renameat2(source, target, _NO_REPLACE)
+
+    def unlink(self, path: Path) -> None:
+        path.unlink()
+
+    def mkdir(self, path: Path) -> None:
+        path.mkdir(mode=0o700)
+
+
+DISK = Disk()
+
+
+def sha256(data: bytes) -> str:
+    """The hash by which files, drafts and sections are compared, in hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def tmp_name(name: str, tag: str) -> str:
+    """The name of the file that is to replace `name`; the tag is a commit's id, so recovery finds it again."""
+    return f".{name}.{tag}.tmp"
+
+
+def is_tmp(name: str) -> bool:
+    """Whether a file name is one that `tmp_name` makes: left over, if no pen is writing."""
+    return _TMP.fullmatch(name) is not None
+
+
+def replace(path: Path, data: bytes, *, tmp: str | None = None, sync: bool = False, disk: Disk = DISK) -> None:
+    """Give `path` the content `data` in one step; mode and owner stay, new files get 0600 and new folders 0700.
+
+    `tmp` names the file beside it that is renamed; `sync` waits until content and name are on the disk.
+    Raises OSError that names the path; then `path` is as it was.
+    """
+    beside = _write_beside(path, data, tmp, sync, disk)
+    with _named(path), _without(beside, disk):
+        disk.rename(beside, path)
+    if sync:
+        sync_folder(path.parent, disk=disk)
+
+
+def swap(path: Path, data: bytes, *, tmp: str, before: str | None, disk: Disk = DISK) -> None:
+    """Replace the file whose hash is `before` (None: absent) by `data`, synced, or raise FileMovedOn and leave it.
+
+    The two files are exchanged and what came out is compared, so that a save by an editor at the same moment is not
+    lost. The folder is not synced.
+    """
+    beside = _write_beside(path, data, tmp, True, disk)
+    with _named(path):
+        with _without(beside, disk):
+            if before is None:
+                _put_new(beside, path, disk)
+                return
+            try:
+                swapped = disk.exchange(beside, path)
+            except FileNotFoundError as e:
+                raise FileMovedOn(path, "was removed while it was being changed") from e
+            if not swapped:
+                if _hash_of(path) != before:
+                    raise FileMovedOn(path, "was changed by another program meanwhile")
+                disk.rename(beside, path)
+                return
+        # From here on `beside` is what stood at `path`: it may be a person's only copy, so it goes only when known.
+        if _hash_of(beside) == before:
+            disk.unlink(beside)
+            return
+        disk.exchange(beside, path)
+        disk.unlink(beside)
+        raise FileMovedOn(path, "was changed by another program meanwhile")
+
+
+def append(
+    path: Path,
+    data: bytes,
+    *,
+    sync: bool = False,
+    expect_size: int | None = None,
+    own_line: bool = False,
+    disk: Disk = DISK,
+) -> None:
+    """Add `data` at the end of `path`, which is created (0600) if it is missing.
+
+    `expect_size` is the size that the caller saw; `own_line` puts a newline first if the last line has none.
+    Raises FileMovedOn when the size is another one (nothing was written) or when the name points to another file
+    afterwards (`data` went into the one that is gone); OSError when the disk refuses, and then what was added is cut.
+    """
+    make_folder(path.parent, disk=disk)
+    with _named(path), _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, disk) as fd:
+        size = os.fstat(fd).st_size
+        if expect_size is not None and size != expect_size:
+            raise FileMovedOn(path, f"has {size} bytes, {expect_size} were expected")
+        if own_line and size and os.pread(fd, 1, size - 1) != b"\n":
+            data = b"\n" + data
+        try:
+            _write_all(fd, data, disk)
+        except OSError:
+            with suppress(OSError):
+                disk.truncate(fd, size)
+            raise
+        if sync:
+            disk.sync(fd)
+        if not same_file(fd, path):
+            raise FileMovedOn(path, "was replaced by another program while a line was added")
+
+
+def append_record(path: Path, record: str, *, disk: Disk = DISK) -> None:
+    """Add one line to a journal and wait until it is on the disk; a torn last line stays a line of its own."""
+    if "\n" in record:
+        raise ValueError("a record is one line")
+    append(path, record.encode() + b"\n", sync=True, own_line=True, disk=disk)
+
+
+def create_exclusive(path: Path, data: bytes, *, sync: bool = False, disk: Disk = DISK) -> None:
+    """Make a new file (0600) with all of `data`, or nothing; raises FileExistsError when the name is taken."""
+    make_folder(path.parent, disk=disk)
+    with _named(path):
+        with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk) as fd, _without(path, disk):
+            _write_all(fd, data, disk)
+            if sync:
+                disk.sync(fd)
+    if sync:
+        sync_folder(path.parent, disk=disk)
+
+
+def make_folder(path: Path, *, disk: Disk = DISK) -> None:
+    """Make a folder and those above it that are missing, all 0700; one that exists stays as it is."""
+    if path.is_dir():
+        return
+    make_folder(path.parent, disk=disk)
+    with _named(path):
+        try:
+            disk.mkdir(path)
+        except FileExistsError:
+            if not path.is_dir():
+                raise
+
+
+def truncate(path: Path, size: int, *, disk: Disk = DISK) -> None:
+    """Cut a file to `size` bytes and wait until that is on the disk."""
+    with _named(path), _opened(path, os.O_WRONLY, disk) as fd:
+        disk.truncate(fd, size)
+        disk.sync(fd)
+
+
+def sync_file(path: Path, *, disk: Disk = DISK) -> None:
+    """Wait until the content of a file is on the disk."""
+    with _named(path), _opened(path, os.O_RDONLY, disk) as fd:
+        disk.sync(fd)
+
+
+def sync_folder(path: Path, *, disk: Disk = DISK) -> None:
+    """Wait until the names in a folder are on the disk."""
+    with _named(path), _opened(path, os.O_RDONLY | os.O_DIRECTORY, disk) as fd:
+        disk.sync_folder(fd)
+
+
+def remove(path: Path, *, disk: Disk = DISK) -> None:
+    """Remove a file; one that is already gone is fine."""
+    with _named(path), suppress(FileNotFoundError):
+        disk.unlink(path)
+
+
+def same_file(fd: int, path: Path) -> bool:
+    """Whether `path` names the very file that `fd` is open on."""
+    try:
+        named = path.stat()
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(named, os.fstat(fd))
+
+
+def _write_beside(path: Path, data: bytes, tmp: str | None, sync: bool, disk: Disk) -> Path:
+    beside = path.with_name(tmp or tmp_name(path.name, secrets.token_hex(4)))
+    make_folder(path.parent, disk=disk)
+    with _named(path):
+        if tmp is not None:
+            with suppress(FileNotFoundError):
+                disk.unlink(beside)
+        with _opened(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk) as fd, _without(beside, disk):
+            _write_all(fd, data, disk)
+            _keep_mode(fd, path, disk)
+            if sync:
+                disk.sync(fd)
+    return beside
+
+
+def _put_new(beside: Path, path: Path, disk: Disk) -> None:
+    try:
+        if disk.rename_new(beside, path):
+            return
+    except FileExistsError as e:
+        raise FileMovedOn(path, "was made by another program meanwhile") from e
+    if os.path.lexists(path):
+        raise FileMovedOn(path, "was made by another program meanwhile")
+    disk.rename(beside, path)
+
+
+def _keep_mode(fd: int, path: Path, disk: Disk) -> None:
+    try:
+        old = path.stat()
+    except FileNotFoundError:
+        return
+    new = os.fstat(fd)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        with suppress(PermissionError):  # only root gives a file away; then it is ours, and its mode is no wider
+            disk.chown(fd, old.st_uid, old.st_gid)
+    if stat.S_IMODE(old.st_mode) != stat.S_IMODE(new.st_mode):
+        disk.chmod(fd, stat.S_IMODE(old.st_mode))
+
+
+def _write_all(fd: int, data: bytes, disk: Disk) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[disk.write(fd, rest) :]
+
+
+def _hash_of(path: Path) -> str | None:
+    try:
+        return sha256(path.read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def _opened(path: Path, flags: int, disk: Disk) -> Iterator[int]:
+    fd = disk.open(path, flags)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _without(path: Path, disk: Disk) -> Iterator[None]:
+    """Remove `path` if what follows fails."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            disk.unlink(path)
+        raise
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Give an OSError of a descriptor the path that it happened to."""
+    try:
+        yield
+    except OSError as e:
+        if e.filename is None and e.errno is not None:
+            raise OSError(e.errno, os.strerror(e.errno), str(path)) from e
+        raise
+
+
+def _renameat2(source: Path, target: Path, flags: int) -> bool:
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return False
+    here = ctypes.c_int(-100)  # AT_FDCWD
+    if call(here, os.fsencode(source), here, os.fsencode(target), ctypes.c_uint(flags)) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), str(source), None, str(target))

@@ -1,0 +1,172 @@
+"""The history of a space: `logs/commits-YYYY-MM.jsonl`, one readable line per commit, which travels with the workspace.
+
+A line holds who, when, what, and the text that went and came with the section it stands in, so that `history`, `undo`,
+`why` and "already committed" work in a clone. A commit's id is a sequence number and the machine that gave it,
+`c42-k3x9ab`. The number is one more than the highest that the pen had seen in any space, so ids sort causally also
+after two machines' logs were merged; readers sort by id and drop doubles, so a merge by union is harmless.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from .errors import MemoryFault
+from .ids import shown
+from .problem import Problem
+from .workspace import Space
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from .view import View
+
+VERSION = 1
+_ID = re.compile(r"c([1-9][0-9]{0,17})-([0-9a-z]{6})")
+_PREFIX = re.compile(r"c([1-9][0-9]{0,17})(?:-([0-9a-z]{0,6}))?")
+LOG_NAME = re.compile(r"commits-\d{4}-\d{2}\.jsonl")
+
+
+class NoSuchCommit(MemoryFault):
+    """Raised when no commit of the space has this id."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__(f"commit {shown(prefix)}: not in this space's history", hint="onepen history")
+
+
+class AmbiguousCommit(MemoryFault):
+    """Raised when an id that was cut short names several commits."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
+        super().__init__(f"commit {shown(prefix)}: several commits begin so: {', '.join(candidates)}")
+        self.candidates = tuple(candidates)
+
+
+@dataclass(frozen=True)
+class TextChange:
+    """Text that went and text that came, whole lines; `section` is the id of the section it stands in, if any."""
+
+    path: str
+    section: str | None
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One commit as its log tells it; `paths` are relative to the workspace, `time` is ISO 8601 with its offset."""
+
+    v: int
+    id: str
+    key: str | None
+    time: str
+    who: str
+    what: str
+    draft: str | None
+    agent: str | None
+    task: str | None
+    reviewer: str | None
+    sources: tuple[str, ...]
+    paths: tuple[str, ...]
+    changes: tuple[TextChange, ...]
+
+
+def commit_id(sequence: int, machine: str) -> str:
+    return f"c{sequence}-{machine}"
+
+
+def sort_key(commit: str) -> tuple[int, str]:
+    """The order of commit ids: by sequence number, then by machine; raises ValueError for what is no commit id."""
+    found = _ID.fullmatch(commit)
+    if found is None:
+        raise ValueError(f"{shown(commit)} is no commit id")
+    return int(found[1]), found[2]
+
+
+def commit_json(commit: Commit) -> str:
+    """The commit as its line, without the newline; `v`, `id` and `key` come first (ledger.py looks for them there)."""
+    return json.dumps(asdict(commit), ensure_ascii=False, separators=(",", ":"))
+
+
+def parse_commits(text: str, path: str = "logs/commits.jsonl") -> tuple[tuple[Commit, ...], tuple[Problem, ...]]:
+    """The commits of a log, by id, doubles dropped; a line that is none is a Problem (`commit_unreadable`).
+
+    Two different commits with one id are a Problem (`commit_id_twice`): the first one counts.
+    """
+    from pydantic import ValidationError
+
+    found: dict[str, Commit] = {}
+    problems: list[Problem] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            commit = _adapter().validate_json(line)
+            sort_key(commit.id)
+        except (ValidationError, ValueError) as e:
+            reason = str(e).splitlines()[0]
+            problems.append(Problem(path, number, "commit_unreadable", "warning", f"this line is no commit: {reason}"))
+            continue
+        first = found.setdefault(commit.id, commit)
+        if first != commit:
+            message = f"two different commits have the id {commit.id}; the first one counts"
+            problems.append(Problem(path, number, "commit_id_twice", "error", message))
+    return _ordered(found.values()), tuple(problems)
+
+
+def log_paths(space: Space) -> tuple[str, ...]:
+    """The workspace paths of a space's commit logs, oldest month first."""
+    folder = space.folder / "logs"
+    if not folder.is_dir():
+        return ()
+    return tuple(space.path(f"logs/{p.name}") for p in sorted(folder.iterdir()) if LOG_NAME.fullmatch(p.name))
+
+
+def read_commits(view: "View", space: Space) -> tuple[Commit, ...]:
+    """All commits of a space, by id; lines that can't be read are left to `doctor`."""
+    found: dict[str, Commit] = {}
+    paths = set(log_paths(space)) | {path for path in view.pending_paths() if _is_log(space, path)}
+    for path in sorted(paths):
+        data = view.bytes(path) or b""
+        for commit in parse_commits(data.decode("utf-8", "replace"), path)[0]:
+            found.setdefault(commit.id, commit)
+    return _ordered(found.values())
+
+
+def find_commit(commits: Sequence[Commit], prefix: str) -> Commit:
+    """The commit that an id, or the beginning of one, names: "c42" is the whole number, "c42-k3" the machine's start.
+
+    Raises NoSuchCommit or AmbiguousCommit.
+    """
+    wanted = _PREFIX.fullmatch(prefix)
+    if wanted is None:
+        raise NoSuchCommit(prefix)
+    start = f"c{wanted[1]}-{wanted[2] or ''}"
+    found = [commit for commit in commits if commit.id.startswith(start)]
+    if not found:
+        raise NoSuchCommit(prefix)
+    if len(found) > 1:
+        raise AmbiguousCommit(prefix, [commit.id for commit in found])
+    return found[0]
+
+
+def _ordered(commits: Iterable[Commit]) -> tuple[Commit, ...]:
+    return tuple(sorted(commits, key=lambda commit: sort_key(commit.id)))
+
+
+def _is_log(space: Space, path: str) -> bool:
+    folder = space.path("logs/")
+    return path.startswith(folder) and LOG_NAME.fullmatch(path[len(folder) :]) is not None
+
+
+@cache
+def _adapter() -> "TypeAdapter[Commit]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Commit)

@@ -1,0 +1,45 @@
+"""A memory file or folder that is a link: written through when it stays in the workspace, refused when it leads out.
+
+People link a shared BRIEF.md into several clients, or a card to another name. The link stays a link and the real file
+gets the text. A link out of the workspace, into `.onepen/` or `.git/`, or from one client's space into another's would
+let a file of the workspace decide what is read into a prompt, or written over; it is refused with the reason.
+"""
+
+import os
+from pathlib import Path
+from typing import ClassVar
+
+from .errors import MemoryFault
+
+_CLOSED = frozenset({".onepen", ".git"})
+
+
+class LinkLeadsOut(MemoryFault):
+    """Raised when a path of the workspace leads, through a link, to where it may not."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, path: str, target: str, reason: str) -> None:
+        super().__init__(f"{path}: a link leads to {target}, {reason}; it is neither read nor written")
+        self.path = path
+
+
+def resolve(root: Path, path: str) -> Path:
+    """The real file behind a workspace path; it need not exist. `root` is a real path.
+
+    Raises LinkLeadsOut.
+    """
+    wanted = f"{root}/{path}"
+    real = os.path.realpath(wanted)
+    if real == wanted:
+        return Path(real)
+    inside = os.path.relpath(real, root)
+    first, *rest = inside.split("/")
+    if first == ".." or inside == ".":
+        raise LinkLeadsOut(path, real, "outside the workspace")
+    if first in _CLOSED:
+        raise LinkLeadsOut(path, inside, "which is no part of memory")
+    own = path.split("/")
+    if own[0] == "clients" and first == "clients" and rest[:1] != own[1:2]:
+        raise LinkLeadsOut(path, inside, "which is another client's")
+    return Path(real)

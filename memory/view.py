@@ -1,0 +1,174 @@
+"""Reading a workspace without the pen, and without ever seeing half a commit.
+
+A commit is durable once its redo record is; its files follow. A view reads a file together with the records that are
+pending for it, and gives the file as it is going to be. The redo log is looked at again whenever it has changed, and
+only what was added to it is parsed.
+"""
+
+import builtins
+import os
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+from .document import Document, NotText, decode, parse_document
+from .errors import MemoryFault
+from .ids import BadId, CardId
+from .index import Index, empty_index, parse_index
+from .links import resolve
+from .redo import Chains, scan
+from .target import CardTarget, NoteTarget, Shelf
+from .workspace import Space, Workspace
+
+REDO_LOG = ".onepen/redo/log"
+HEADINGS: dict[Shelf, str] = {"projects": "# Projects\n", "research": "# Research\n"}
+
+
+class UnreadableText(MemoryFault):
+    """Raised when a file that should be text is none; the message names it."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}", hint="onepen doctor")
+        self.path = path
+
+
+@dataclass
+class _Pending:
+    """The redo log as far as it was read."""
+
+    inode: int = 0
+    size: int = 0
+    last: bytes = b""
+    chains: Chains = field(default_factory=Chains)
+
+
+class View:
+    """What a workspace holds, as a reader may see it; paths are workspace paths, in posix form.
+
+    Raises LinkLeadsOut for a path that a link leads away, RedoDamaged when the redo log can't be read.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._pending = _Pending()
+
+    @property
+    def workspace(self) -> Workspace:
+        return self._workspace
+
+    def bytes(self, path: str) -> builtins.bytes | None:
+        """The content of a file, None if it is absent."""
+        chains = self._chains()
+        return chains.overlay(path, read_file(self._workspace.root, path))
+
+    def text(self, path: str) -> str | None:
+        """The content as text, line ends untouched; raises UnreadableText."""
+        data = self.bytes(path)
+        return None if data is None else as_text(data, path)
+
+    def cards(self, space: Space, shelf: Shelf) -> tuple[CardId, ...]:
+        """The ids that have a card on this shelf, sorted; files whose name is no id are left to `doctor`."""
+        folder = space.path(f"{shelf}/")
+        names = {path[len(folder) :] for path in self._chains().by_path if path.startswith(folder)}
+        real = resolve(self._workspace.root, folder.rstrip("/"))
+        if real.is_dir():
+            names.update(os.listdir(real))
+        return card_ids(names)
+
+    def document(self, space: Space, target: CardTarget | NoteTarget) -> Document | None:
+        """A card or note, None if it is absent; raises UnreadableText."""
+        text = self.text(space.path(target))
+        return None if text is None else parse_document(text)
+
+    def index(self, space: Space, shelf: Shelf) -> Index:
+        """The index of a shelf, an empty one if there is none; raises UnreadableText."""
+        text = self.text(space.index_path(shelf))
+        return parse_index(empty_index(HEADINGS[shelf]) if text is None else text)
+
+    def days(self, space: Space) -> tuple[date, ...]:
+        """The days that have a day log, oldest first."""
+        folder = space.path("memory/")
+        names = {path[len(folder) :] for path in self._chains().by_path if path.startswith(folder)}
+        real = resolve(self._workspace.root, folder.rstrip("/"))
+        if real.is_dir():
+            names.update(os.listdir(real))
+        return log_days(names)
+
+    def pending_paths(self) -> tuple[str, ...]:
+        """The paths that commits of the redo log touch, whether or not their files are written."""
+        return tuple(self._chains().by_path)
+
+    def _chains(self) -> Chains:
+        try:
+            fd = os.open(self._workspace.root / REDO_LOG, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            self._pending = _Pending()
+            return self._pending.chains
+        try:
+            found, known = os.fstat(fd), self._pending
+            if found.st_ino == known.inode and found.st_size == known.size and self._still_there(fd):
+                return known.chains
+            if found.st_ino != known.inode or found.st_size < known.size or not self._still_there(fd):
+                known = self._pending = _Pending(inode=found.st_ino)
+            self._read_on(fd, known)
+            return known.chains
+        finally:
+            os.close(fd)
+
+    def _still_there(self, fd: int) -> bool:
+        """Whether the last record that was read still ends where it did: the log may have been trimmed and refilled."""
+        last = self._pending.last
+        return os.pread(fd, len(last), self._pending.size - len(last)) == last
+
+    def _read_on(self, fd: int, known: _Pending) -> None:
+        with os.fdopen(os.dup(fd), "rb") as log:
+            log.seek(known.size)
+            data = log.read()
+        found = scan(data, REDO_LOG)
+        for record in found.records:
+            known.chains.add(record)
+        whole = data[: len(data) - len(found.torn_tail)]
+        known.size += len(whole)
+        if whole:
+            known.last = whole[whole.rfind(b"\n", 0, -1) + 1 :]
+
+
+def read_file(root: Path, path: str) -> bytes | None:
+    """A file as it stands on the disk, None if it is absent; raises LinkLeadsOut or an OSError."""
+    try:
+        return resolve(root, path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def as_text(data: bytes, path: str) -> str:
+    """The bytes of a file as text; raises UnreadableText with its path."""
+    try:
+        return decode(data)
+    except NotText as e:
+        raise UnreadableText(path, e.message) from e
+
+
+def card_ids(names: set[str]) -> tuple[CardId, ...]:
+    """The card ids among file names of a shelf, sorted."""
+    found: list[CardId] = []
+    for name in names:
+        if name.endswith(".md"):
+            try:
+                found.append(CardId(name[: -len(".md")]))
+            except BadId:
+                continue
+    return tuple(sorted(found))
+
+
+def log_days(names: set[str]) -> tuple[date, ...]:
+    """The days among file names of a memory/ folder, oldest first."""
+    found: list[date] = []
+    for name in names:
+        stem, dot, ending = name.partition(".")
+        if (dot, ending) == (".", "md") and len(stem) == len("2026-11-29"):
+            try:
+                found.append(date.fromisoformat(stem))
+            except ValueError:
+                continue
+    return tuple(sorted(found))
