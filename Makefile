@@ -6,6 +6,7 @@
 #   make prove                       the long forms too
 #   make lint                        ruff, mypy and the import contracts
 #   make bench                       start-up times and memory
+#   make docs                        the reference pages that are made from code
 #   make lock                        pin the dependencies anew
 
 SHELL := /bin/bash
@@ -21,7 +22,7 @@ Q ?=
 INPUT ?=
 export Q INPUT
 
-.PHONY: help setup demo test prove lint bench lock clean
+.PHONY: help setup demo test prove lint bench docs lock clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -44,11 +45,14 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p onepen
-	$(BIN)/mypy tests benchmarks
+	$(BIN)/mypy tests benchmarks docs
 	$(BIN)/lint-imports --no-logo
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.startup
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
 
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv

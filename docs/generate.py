@@ -1,0 +1,171 @@
+"""Writes the reference pages that are made from code: `python docs/generate.py` (or `make docs`).
+
+The wire's page comes from the docstrings and types of its modules, its example from messages that were really encoded.
+A test compares the pages with what this would write.
+"""
+
+import ast
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from onepen.subagents import messages, wire
+
+HERE = Path(__file__).resolve().parent
+
+TO_WORKER = ("Hello", "ModelReplied", "ToolReplied", "Cancel")
+FROM_WORKER = ("HelloBack", "Progress", "ModelRequested", "ToolRequested", "Report")
+PARTS = ("AgentOnWire", "Folders", "WorkerLimits")
+BLOCKS = ("Text", "ToolUse", "ToolResult")
+# How Python's types are called in JSON.
+JSON_TYPES = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "None": "null",
+    "Any": "any",
+    "dict[str, object]": "object",
+    "tuple[str, ...]": "list of strings",
+    "tuple[Block, ...]": "list of blocks",
+    "tuple[Message, ...]": "list of messages",
+}
+
+
+def wire_page() -> str:
+    """docs/reference/wire.md."""
+    head, _, rest = (wire.__doc__ or "").partition("\n\n")
+    lines = ["# The wire", "", "<!-- Made by docs/generate.py from subagents/wire.py; change it there. -->", ""]
+    lines += [_plain(head), "", _plain(rest), "", f"The version described here is `v: {wire.VERSION}`.", ""]
+    lines += ["## An attempt, line by line", "", "`→` goes to the worker, `←` comes from it.", "", "```text"]
+    lines += list(_example())
+    lines += ["```", "", "## Every message", "", *_fields(wire, "_Wired"), ""]
+    lines += ["## To the worker", "", *_sections(wire, TO_WORKER), *_sections(wire, PARTS)]
+    lines += ["## From the worker", "", *_sections(wire, FROM_WORKER)]
+    lines += ["## Messages and blocks of a conversation", ""]
+    lines += ["A message is `{role, content}`: `role` is `user` or `assistant`, `content` a list of blocks.", ""]
+    lines += _sections(messages, BLOCKS)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _sections(module: ModuleType, names: tuple[str, ...]) -> Iterator[str]:
+    for name in names:
+        node = _class(module, name)
+        kind = next((_constant(field) for field in _annotated(node) if _name(field) == "type"), None)
+        yield f"### {f'`{kind}`' if kind else name}"
+        yield ""
+        yield _plain(ast.get_docstring(node) or "")
+        yield ""
+        fields = list(_fields(module, name))
+        if fields:
+            yield from fields
+            yield ""
+
+
+def _fields(module: ModuleType, name: str) -> Iterator[str]:
+    """A table of a class's fields; empty if it has none but its type."""
+    rows = []
+    body = _class(module, name).body
+    for field, after in zip(body, [*body[1:], ast.Pass()], strict=True):
+        if isinstance(field, ast.AnnAssign) and _name(field) not in {"type", "model_config"}:
+            told = _plain(_docstring(after))
+            needed = "yes" if field.value is None else _default(field.value)
+            rows.append(f"| `{_name(field)}` | {_type(field.annotation)} | {needed} | {told} |")
+    if rows:
+        yield "| Field | Type | Needed, else | What it is |"
+        yield "|---|---|---|---|"
+        yield from rows
+
+
+def _type(annotation: ast.expr) -> str:
+    text = ast.unparse(annotation)
+    if text.startswith("Literal["):
+        return f"`{text[len('Literal[') : -1]}`"
+    whole = JSON_TYPES.get(text)
+    return whole or " or ".join(JSON_TYPES.get(part, f"[{part}](#{part.lower()})") for part in text.split(" | "))
+
+
+def _default(value: ast.expr) -> str:
+    text = ast.unparse(value)
+    return f"`{ {'None': 'null', 'True': 'true', 'False': 'false', '()': '[]'}.get(text, text) }`".replace("'", '"')
+
+
+def _example() -> Iterator[str]:
+    """One attempt, as it goes over the wire."""
+    same = {"task": "t1k9x2mq", "attempt": 1}
+    call = messages.ToolUse("c1", "search", {"query": "cone 6"})
+    found = messages.ToolResult("c1", "inputs/cones.md:14: cone 6 was reached at 1222 degrees")
+    task = messages.user(messages.Text("When does cone 6 mature?"))
+    folders = {name: f"/…/{place}" for name, place in (
+        ("snapshot", ".onepen/cache/context/5d0c…"), ("space", "clients/acme"),
+        ("inputs", "clients/acme/staging/t1k9x2mq/inputs"), ("drafts", "clients/acme/staging/t1k9x2mq/1/drafts"),
+    )}  # fmt: skip
+    hello = wire.Hello.model_validate(
+        {
+            **same,
+            "agent": {
+                "id": "researcher",
+                "prompt": "You find out what…",
+                "tools": ["read_input", "search", "write_draft"],
+            },
+            "text": "When does cone 6 mature?",
+            "inputs": ["cones.md"],
+            "folders": folders,
+            "limits": {"seconds": 600, "silence": 120, "turns": 40},
+            "model": "offline",
+        }
+    )
+    sha = "8c1f…"
+    told: tuple[tuple[str, wire.ToWorker | wire.FromWorker], ...] = (
+        ("→", hello),
+        ("←", wire.HelloBack(task="t1k9x2mq", attempt=1, version="0.1.0", pid=4711)),
+        ("←", wire.ModelRequested(task="t1k9x2mq", attempt=1, id=1, prefix_sha=sha, delta=(task,))),
+        ("→", wire.ModelReplied(task="t1k9x2mq", attempt=1, id=1, content=(call,), stop_reason="tool_use")),
+        ("←", wire.ToolRequested(task="t1k9x2mq", attempt=1, id=2, name="search", input={"query": "cone 6"})),
+        ("→", wire.ToolReplied(task="t1k9x2mq", attempt=1, id=2, content=found.content)),
+        ("←", wire.ModelRequested(task="t1k9x2mq", attempt=1, id=3, prefix_sha=sha, delta=(messages.user(found),))),
+        ("←", wire.Progress(task="t1k9x2mq", attempt=1, text="draft cone-6.md: projects/kiln.md")),
+        ("←", wire.Report(task="t1k9x2mq", attempt=1, summary="Answered from one input; one draft.")),
+    )
+    for arrow, message in told:
+        yield f"{arrow} {json.dumps(json.loads(wire.encode(message)), ensure_ascii=False)}"
+
+
+def _class(module: ModuleType, name: str) -> ast.ClassDef:
+    tree = ast.parse(inspect.getsource(module))
+    return next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+
+
+def _annotated(node: ast.ClassDef) -> list[ast.AnnAssign]:
+    return [field for field in node.body if isinstance(field, ast.AnnAssign)]
+
+
+def _name(field: ast.AnnAssign) -> str:
+    return ast.unparse(field.target)
+
+
+def _constant(field: ast.AnnAssign) -> str:
+    return str(ast.literal_eval(field.value)) if field.value is not None else ""
+
+
+def _docstring(node: ast.stmt) -> str:
+    match node:
+        case ast.Expr(value=ast.Constant(value=str(text))):
+            return text
+    return ""
+
+
+def _plain(text: str) -> str:
+    """A docstring's paragraphs, each on one line."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def main() -> None:
+    (HERE / "reference" / "wire.md").write_text(wire_page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

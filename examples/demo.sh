@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The main job, once, from the question to the committed card: `make demo`, or with your own question over your own texts
+#
+#     make demo Q="When did the kiln reach cone 6?" INPUT=~/notes
+#
+# Nothing here is canned: the offline model reads the files named by INPUT (this repository's own docs by default) and
+# quotes what answers Q. The workspace is made anew in .demo/ and left there for you to look through.
+set -euo pipefail
+
+repository=$(cd "$(dirname "$0")/.." && pwd)
+question=${Q:-How does a draft become memory, and who has to agree?}
+input=${INPUT:-$repository/docs}
+input=$(cd "$(dirname "$input")" && pwd)/$(basename "$input")
+place=${DEMO:-$repository/.demo}
+
+# Only a workspace that an earlier demo left is taken away.
+if [ -e "$place" ]; then
+    [ -f "$place/.demo" ] || { echo "$place exists and is no workspace of an earlier demo; move it away" >&2; exit 1; }
+    rm -rf "$place"
+fi
+
+step() { printf '\n\033[1m# %s\033[0m\n' "$1"; }
+[ -t 1 ] && [ -z "${NO_COLOR:-}" ] || step() { printf '\n# %s\n' "$1"; }
+run() { printf '$'; printf ' %q' "$@"; printf '\n'; "$@"; }
+# One field of a JSON document on stdin: `field drafts 0 id`.
+field() { python -c 'import json, sys
+value = json.load(sys.stdin)
+for key in sys.argv[1:]: value = value[int(key) if key.isdigit() else key]
+print(value)' "$@"; }
+
+step "A workspace: plain files, fit for git"
+run onepen init "$place"
+touch "$place/.demo"
+cd "$place"
+
+step "A sub-agent, in a process of its own, reads, drafts and reports"
+run onepen delegate "$question" --agent researcher --input "$input"
+
+draft=$(onepen drafts --json | field drafts 0 id)
+target=$(onepen drafts --json | field drafts 0 target)
+step "The draft waits for you: its quotes, each with file:line, as a change to memory"
+run onepen show "$draft"
+
+step "You approve; the orchestrator commits card, index line and day-log line, all or nothing"
+run onepen approve "$draft"
+
+step "What memory holds now"
+run cat "$target"
+run cat "$(dirname "$target")/_index.md"
+run cat memory/*-*.md
+run onepen doctor
+
+printf '\nLook around in %s, then try: make demo Q="your question" INPUT=your/folder\n' "$place"

@@ -1,0 +1,91 @@
+"""The reference pages say what the code does: the wire's page is made from it, and the examples of the files' page parse."""
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from onepen.memory.daylog import parse_day
+from onepen.memory.document import parse_document
+from onepen.memory.ids import AgentId, id_from_title
+from onepen.memory.index import parse_index
+from onepen.memory.settings import parse_settings
+from onepen.staging.draft import Draft, DraftFront, parse_draft
+from onepen.staging.quotes import quotes
+from onepen.subagents.definition import parse_definition
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DOCS = REPOSITORY / "docs"
+
+
+def example(title: str, language: str = "markdown") -> str:
+    """The first example under a heading of the files' page."""
+    page = (DOCS / "reference" / "files.md").read_text(encoding="utf-8")
+    section = re.split(r"^## ", page, flags=re.MULTILINE)
+    (text,) = [part for part in section if part.startswith(title + "\n")]
+    found = re.search(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found.group(1)
+
+
+def test_the_page_of_the_wire_is_what_would_be_made_now() -> None:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec is not None and spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    assert (DOCS / "reference" / "wire.md").read_text(encoding="utf-8") == generate.wire_page(), "run: make docs"
+
+
+def test_the_settings_are_accepted_and_name_every_default() -> None:
+    text = example("onepen.toml", "toml")
+    settings = parse_settings(text)
+    assert settings.name == "Kiln House"
+    assert settings.limits == type(settings.limits)()
+    assert set(tomllib.loads(text)["limits"]) == set(type(settings.limits).model_fields)
+    assert set(tomllib.loads(text)) == set(type(settings).model_fields)
+
+
+def test_the_card_has_the_sections_that_the_page_says() -> None:
+    document = parse_document(example("A card"))
+    assert document.title == "Kiln relaunch"
+    assert [section.id for section in document.sections] == ["kiln-relaunch", "hosting", "firing"]
+    assert document.front.text("updated") == "2026-11-29"
+
+
+def test_the_index_parses_without_stray_lines() -> None:
+    index = parse_index(example("An index"))
+    (card,) = index.cards
+    assert (card.id, card.status, card.updated) == ("kiln", "active", "2026-11-29")
+    assert [entry.section_id for entry in card.entries] == ["hosting", "firing", "sales/launch.md"]
+    assert [entry.auto for entry in card.entries] == [False, True, False]
+    assert index.stray == ()
+
+
+def test_the_day_log_parses() -> None:
+    assert [line.kind for line in parse_day(example("A day log"))] == ["note", "commit"]
+
+
+def test_the_draft_parses_and_its_quote_is_one() -> None:
+    draft = parse_draft("kiln.md", example("A draft").encode(), lambda name: None)
+    assert isinstance(draft, Draft), draft
+    assert (draft.edit, draft.section, draft.old_text) == ("replace", "firing", "- fire at 1200\n")
+    (quote,) = quotes(draft.body)
+    assert (quote.path, quote.line) == ("inputs/cones.md", 14)
+
+
+def test_every_field_of_a_draft_is_on_the_page() -> None:
+    page = (DOCS / "reference" / "files.md").read_text(encoding="utf-8")
+    assert all(f"| `{field}` |" in page for field in DraftFront.model_fields)
+
+
+def test_the_agent_parses() -> None:
+    definition = parse_definition(AgentId("researcher"), example("An agent"))
+    assert {"read_card", "read_input", "search", "write_draft"} <= definition.tools
+    assert definition.max_turns == 30
+
+
+@pytest.mark.parametrize("pair", re.findall(r"`(\S+)` → `(\S+)`", (DOCS / "reference" / "files.md").read_text("utf-8")))
+def test_the_ids_are_made_as_the_page_says(pair: tuple[str, str]) -> None:
+    assert id_from_title(pair[0]) == pair[1]
