@@ -1,0 +1,1 @@
+"""The command line: a static table of commands, what they print, and how they end."""

@@ -1,0 +1,91 @@
+"""Drafts as people read them: the list, one draft with its change, and what became of a decision."""
+
+from typing import TYPE_CHECKING
+
+from . import ink as colours
+from .ink import ink
+from .terminal import Terminal
+from .text import count, one_line, table, visible
+
+if TYPE_CHECKING:
+    from ..results import Decision, DecisionResult, DraftsResult, DraftView
+
+_OUTCOMES = {
+    "committed": "committed",
+    "already": "was committed before",
+    "duplicate": "not committed, a draft of this task and target already was",
+    "conflict": "not committed, it no longer fits",
+    "blocked": "not committed, it can't stand",
+    "needs_person": "not committed, it is not what was shown",
+    "refused": "refused",
+    "sent_back": "sent back",
+}
+
+
+def listed(result: "DraftsResult", terminal: Terminal) -> str:
+    """One draft a line, oldest first."""
+    if not result.drafts:
+        return "No draft waits.\n"
+    return (
+        table([_row(draft) for draft in result.drafts], terminal.columns) + f"Next: onepen show {result.drafts[0].id}\n"
+    )
+
+
+def _row(draft: "DraftView") -> tuple[str, ...]:
+    place = f"clients/{draft.client}/{draft.target}" if draft.client else draft.target
+    flags = f"{count(len(draft.findings), 'finding')}" if draft.findings else ""
+    words = (draft.agent, draft.provenance, draft.created[:16].replace("T", " "), flags)
+    return (draft.id, draft.status, one_line(place), one_line("  ".join(filter(None, words))))
+
+
+def shown(result: "DraftsResult", terminal: Terminal) -> str:
+    """Each draft: what it is, what was found, the change line by line, and how to decide."""
+    return "\n".join(one(draft, terminal) for draft in result.drafts)
+
+
+def one(draft: "DraftView", terminal: Terminal) -> str:
+    """One draft with all that a person needs to decide on it."""
+    section = f" (section {draft.section})" if draft.section else ""
+    facts = [
+        ("draft", f"{draft.id}  {draft.status}" + (f", {one_line(draft.reason)}" if draft.reason else "")),
+        ("target", f"{one_line(_place(draft))}{one_line(section)}  {draft.edit}".rstrip()),
+        ("from", f"agent {one_line(draft.agent)}, task {draft.task}, {draft.created}"),
+        ("provenance", draft.provenance),
+        ("sources", one_line(", ".join(draft.sources))),
+        ("file", one_line(draft.path)),
+        ("sha256", draft.sha256),
+        ("commit", draft.commit or ""),
+    ]
+    lines = [f"{ink(name + ':', 'dim', terminal)} {value}\n" for name, value in facts if value]
+    for finding in draft.findings:
+        level = ink(finding.level, "red" if finding.level == "block" else "yellow", terminal)
+        place = f" line {finding.line}" if finding.line else ""
+        lines.append(f"{level}{place}: {one_line(finding.message)}\n")
+    if draft.diff is not None:
+        lines.append("\n" + colours.diff(visible(draft.diff).rstrip("\n"), terminal) + "\n")
+    if draft.status == "waiting":
+        lines.append(f"\nNext: onepen approve {draft.id}, or edit, send-back -m, reject -m\n")
+    return "".join(lines)
+
+
+def _place(draft: "DraftView") -> str:
+    return f"clients/{draft.client}/{draft.target}" if draft.client else draft.target
+
+
+def decided(result: "DecisionResult", terminal: Terminal) -> str:
+    """What became of each draft, with the files that changed."""
+    return "".join(_decision(d, terminal) for d in result.decisions)
+
+
+def _decision(decision: "Decision", terminal: Terminal) -> str:
+    good = decision.outcome in {"committed", "already", "refused", "sent_back"}
+    words = ink(_OUTCOMES[decision.outcome], "green" if good else "yellow", terminal)
+    commit = f" as {decision.commit}" if decision.commit else ""
+    note = f": {one_line(decision.note)}" if decision.note else ""
+    lines = [f"{decision.draft.id}: {words}{commit}{note}\n"]
+    lines.extend(f"  {one_line(path)}\n" for path in decision.paths)
+    if decision.outcome == "needs_person":
+        if decision.draft.diff is not None:
+            lines.append("\n" + colours.diff(visible(decision.draft.diff).rstrip("\n"), terminal) + "\n\n")
+        lines.append(f"Next: onepen approve {decision.draft.id} --sha256 {decision.draft.sha256}\n")
+    return "".join(lines)

@@ -1,0 +1,72 @@
+"""Lists as people read them: problems, hits, layers, commits."""
+
+from typing import TYPE_CHECKING
+
+from .ink import ink
+from .terminal import Terminal
+from .text import count, one_line, table, visible
+
+if TYPE_CHECKING:
+    from ...memory.history import Commit
+    from ...memory.problem import Problem
+    from ..results import CommitResult, ContextResult, DoctorResult, HistoryResult, SearchResult
+
+_LEVELS = {"error": "red", "warning": "yellow", "info": "dim"}
+
+
+def problems(result: "DoctorResult", terminal: Terminal) -> str:
+    """One line per problem, errors first, each with path:line; then the sum."""
+    order = list(_LEVELS)
+    found = sorted(result.problems, key=lambda p: (order.index(p.level), p.path, p.line))
+    lines = [_problem(p, terminal) for p in found]
+    sums = [count(n, level) for level in ("error", "warning") if (n := sum(p.level == level for p in found))]
+    lines.append(", ".join(sums) + "\n" if sums else "Everything is in order.\n")
+    return "".join(lines)
+
+
+def _problem(problem: "Problem", terminal: Terminal) -> str:
+    place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+    level = ink(problem.level, _LEVELS[problem.level], terminal)
+    return f"{one_line(place)}: {level}: {one_line(problem.message)}\n"
+
+
+def hits(result: "SearchResult", terminal: Terminal) -> str:
+    """Each hit as path:line, its date and its text; first the range of days, where one was given."""
+    parts = []
+    if result.since or result.until:
+        parts.append(f"From {result.since or 'the beginning'} to {result.until or 'today'}:\n\n")
+    for hit in result.hits:
+        dated = f"  {hit.date}" if hit.date else ""
+        parts.append(ink(f"{one_line(hit.path)}:{hit.line}", "bold", terminal) + dated + "\n")
+        parts.extend(f"  {line}\n" for line in visible(hit.text).strip("\n").splitlines())
+    if not result.hits:
+        parts.append(f"Nothing found for {one_line(result.query)!r}.\n")
+    return "".join(parts)
+
+
+def layers(result: "ContextResult", terminal: Terminal) -> str:
+    """Each layer with its files and their sizes in estimated tokens."""
+    rows = []
+    for layer in result.layers:
+        rows.append((layer.name, f"≈{layer.tokens:,}", "tokens, may end in a cache mark" if layer.mark else "tokens"))
+        rows.extend(("", f"≈{file.tokens:,}", one_line(file.path)) for file in layer.files)
+    total = ink(f"≈{result.total_tokens:,} tokens", "bold", terminal)
+    return table(rows, terminal.columns) + f"Together {total}.\n"
+
+
+def commits(result: "HistoryResult", terminal: Terminal) -> str:
+    """One commit a line, newest first."""
+    if not result.commits:
+        return "Nothing was committed yet.\n"
+    return table([_commit(c) for c in result.commits], terminal.columns)
+
+
+def _commit(commit: "Commit") -> tuple[str, ...]:
+    return (commit.id, commit.time[:16].replace("T", " "), one_line(commit.who), one_line(commit.what))
+
+
+def committed(result: "CommitResult", what: str) -> str:
+    """What was done, the commit's id, and the files that it touched."""
+    lines = [f"{one_line(what)}, as {result.commit}\n"]
+    lines.extend(f"  {one_line(path)}\n" for path in result.paths)
+    return "".join(lines)

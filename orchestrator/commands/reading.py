@@ -1,0 +1,103 @@
+"""Commands that only read: they need neither pen nor worker, and import as little as they can."""
+
+from typing import Annotated
+
+import typer
+
+from .options import AllClients, DraftArgument
+from .shell import Shell
+
+_PLACES = ("cards", "log", "chat", "research")
+
+
+def turn(shell: Shell) -> int:
+    """`onepen` alone: whose turn it is."""
+    from . import standing
+
+    status = shell.service.status(None, all_clients=True)
+    waiting = shell.service.drafts(None, all_clients=True)
+    shell.answer(standing.Turn(status, waiting), lambda: standing.turn(status, waiting, shell.terminal))
+    return 0
+
+
+def status(shell: Shell, all_clients: AllClients = False) -> int:
+    from . import standing
+
+    result = shell.service.status(None if all_clients else shell.client, all_clients=all_clients)
+    shell.answer(result, lambda: standing.status(result, shell.terminal))
+    return 0
+
+
+def doctor(shell: Shell) -> int:
+    from . import listing
+
+    result = shell.service.doctor()
+    shell.answer(result, lambda: listing.problems(result, shell.terminal))
+    return result.exit_code
+
+
+def drafts(
+    shell: Shell,
+    all_clients: AllClients = False,
+    every: Annotated[bool, typer.Option("--all", help="Also those that were already decided.")] = False,
+) -> int:
+    from . import drafting
+
+    result = shell.service.drafts(None if all_clients else shell.client, all_clients=all_clients, every=every)
+    shell.answer(result, lambda: drafting.listed(result, shell.terminal))
+    return 0
+
+
+def show(shell: Shell, draft: DraftArgument) -> int:
+    from . import drafting
+
+    result = shell.service.show(draft)
+    shell.answer(result, lambda: drafting.shown(result, shell.terminal))
+    return 0
+
+
+def search(
+    shell: Shell,
+    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to look for; '-' reads it from stdin.")],
+    since: Annotated[str | None, typer.Option(metavar="DAY", help="Not before this day, such as 2026-11-01.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="DAY", help="Not after this day.")] = None,
+    where: Annotated[
+        str | None, typer.Option("--in", metavar="PLACES", help="Some of cards,log,chat,research. [all of them]")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", help="At most so many hits.", min=1, max=1000)] = 10,
+    all_clients: AllClients = False,
+) -> int:
+    from ..service import SearchRequest
+    from . import listing
+    from .values import day, places
+
+    request = SearchRequest(
+        text=shell.text(" ".join(text), "TEXT"),
+        client=None if all_clients else shell.client,
+        all_clients=all_clients,
+        since=day(since, "--since"),
+        until=day(until, "--until"),
+        where=places(where, _PLACES),
+        limit=limit,
+    )
+    result = shell.service.search(request)
+    shell.answer(result, lambda: listing.hits(result, shell.terminal))
+    return 0
+
+
+def context(shell: Shell) -> int:
+    from . import listing
+
+    result = shell.service.context(shell.client)
+    shell.answer(result, lambda: listing.layers(result, shell.terminal))
+    return 0
+
+
+def history(
+    shell: Shell, limit: Annotated[int, typer.Option(metavar="N", help="At most so many commits.", min=1)] = 50
+) -> int:
+    from . import listing
+
+    result = shell.service.history(shell.client, limit=limit)
+    shell.answer(result, lambda: listing.commits(result, shell.terminal))
+    return 0

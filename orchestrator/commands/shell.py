@@ -1,0 +1,155 @@
+"""What a command is given: where it was called, the service, and the ways to answer, to note and to ask."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from . import streams
+from .failure import BadText, NeedsAnswer
+from .terminal import Terminal
+from .text import visible
+
+if TYPE_CHECKING:
+    from ..service import Service
+
+
+class Answer(Protocol):
+    """A result that has a JSON form."""
+
+    def as_json(self) -> Mapping[str, object]: ...
+
+
+@dataclass(frozen=True)
+class Common:
+    """The options that every command takes, as given; `folder` is -C."""
+
+    folder: Path | None = None
+    client: str | None = None
+    json: bool = False
+    debug: bool = False
+
+    def over(self, outer: "Common") -> "Common":
+        """These options where given, else those that stood before the command's name."""
+        return Common(
+            self.folder if self.folder is not None else outer.folder,
+            self.client if self.client is not None else outer.client,
+            self.json or outer.json,
+            self.debug or outer.debug,
+        )
+
+
+class Shell:
+    """One call of one command: where it stands, what it may ask, and where its answer goes."""
+
+    def __init__(self, common: Common, terminal: Terminal, env: Mapping[str, str] = os.environ) -> None:
+        self.common = common
+        self.terminal = terminal
+        self.env = env
+
+    # -- where ---------------------------------------------------------------------------------------------------
+    @property
+    def standing(self) -> Path:
+        """The folder in which the person stands: -C, else the current one; raises BadText for a -C that is none."""
+        folder = self.common.folder
+        if folder is None:
+            return Path.cwd()
+        if not folder.is_dir():
+            raise BadText(f"-C {folder}: no such folder")
+        return folder.absolute()
+
+    @property
+    def base(self) -> Path:
+        """The folder that -C names where it exists or not: what `init` is relative to."""
+        return self.common.folder if self.common.folder is not None else Path()
+
+    @cached_property
+    def root(self) -> Path:
+        """The workspace's folder: that of -C, else ONEPEN_WORKSPACE, else the nearest one; raises NoWorkspace."""
+        from ...memory.workspace import find_workspace
+
+        named = self.env.get("ONEPEN_WORKSPACE")
+        if self.common.folder is None and named:
+            if not Path(named).is_dir():
+                raise BadText(f"ONEPEN_WORKSPACE={named}: no such folder")
+            return find_workspace(Path(named))
+        return find_workspace(self.standing)
+
+    @cached_property
+    def service(self) -> "Service":
+        from ..compose import build_service
+
+        return build_service(self.root)
+
+    @cached_property
+    def client(self) -> str | None:
+        """The client in whose space the command works: --client, else that of the folder; None: the house's own."""
+        if self.common.client is not None:
+            return self.common.client
+        from ...memory.workspace import client_of
+
+        return client_of(self.service.workspace, self.standing)
+
+    # -- telling -------------------------------------------------------------------------------------------------
+    def answer(self, result: Answer, people: Callable[[], str]) -> None:
+        """The result on stdout: one JSON document with --json, else people's text."""
+        if self.common.json:
+            self.put_json(result.as_json())
+        else:
+            streams.answer(people())
+
+    def put_json(self, document: Mapping[str, object]) -> None:
+        streams.answer(json_text(document, indent=2 if self.terminal.colour else None))
+
+    def note(self, text: str) -> None:
+        """A line for the person that is no part of the result: on stderr."""
+        streams.tell(visible(text).rstrip("\n") + "\n")
+
+    def notes(self, notices: tuple[str, ...]) -> None:
+        for notice in notices:
+            self.note(f"note: {notice}")
+
+    # -- asking --------------------------------------------------------------------------------------------------
+    def ask(self, question: str, *, what: str, hint: str) -> str:
+        """One line typed by the person.
+
+        Raises NeedsAnswer(what, hint) without a terminal, at the end of input and for an empty answer: silence is
+        never a yes.
+        """
+        if not self.terminal.can_ask:
+            raise NeedsAnswer(what, hint=hint)
+        streams.tell(question)
+        line = sys.stdin.readline()
+        if not line.endswith("\n"):
+            streams.tell("\n")
+        if not line.strip():
+            raise NeedsAnswer(what, hint=hint)
+        return line.strip()
+
+    def agrees(self, question: str, *, what: str, hint: str) -> bool:
+        """Whether the person said yes ("y" or "yes"); raises NeedsAnswer as `ask` does."""
+        return self.ask(f"{question} [y/N] ", what=what, hint=hint).lower() in {"y", "yes"}
+
+    # -- reading -------------------------------------------------------------------------------------------------
+    def text(self, value: str, what: str) -> str:
+        """`value`, or what stands on stdin where `value` is '-'; raises BadText where that is nothing or no UTF-8."""
+        if value == "-":
+            value = streams.read_all(sys.stdin)
+            if not value.strip():
+                raise BadText(f"{what} '-': nothing on stdin")
+        try:
+            value.encode()
+        except UnicodeEncodeError as e:
+            raise BadText(f"{what}: not UTF-8 text (character {e.start + 1})") from e
+        return value
+
+
+def json_text(document: Mapping[str, object], indent: int | None = None) -> str:
+    """The document as stdout can carry it; half characters (an argument that is no UTF-8) stay JSON escapes."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "")
+    text = json.dumps(document, ensure_ascii=encoding != "utf8", indent=indent) + "\n"
+    return "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text)

@@ -1,0 +1,207 @@
+"""The static table of commands: name, what it does in one line, examples, and the function that does it.
+
+The help, the parser and docs/reference/commands.md are made from this table; the order here is the order there.
+Importing it is cheap: what a command needs is imported when it runs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import reading, working, writing
+
+
+@dataclass(frozen=True)
+class Row:
+    """One command. `name` holds a blank for a command of a group ("add client").
+
+    `examples` are what a person would type; `json` is the shape of --json, to which fields are only ever added;
+    `takes_client` is False where no client's space is worked in.
+    """
+
+    name: str
+    run: Callable[..., int | None]
+    summary: str
+    examples: tuple[str, ...]
+    json: str
+    takes_client: bool = True
+
+
+ABOUT = "Memory for LLM agents in plain files: sub-agents draft, you approve, one pen writes. Alone: whose turn is it?"
+EXAMPLES = (
+    "onepen init notes && cd notes",
+    'onepen delegate "What do we know about cone 6?" --input ~/glazes/',
+    "onepen show ID && onepen approve ID",
+)
+EXIT_CODES = (
+    (0, "Done; drafts that wait for review are no failure."),
+    (1, "Failed, or `doctor` found something."),
+    (2, "Wrong usage, or what was asked needs something that isn't there."),
+    (3, "The answer of a person is needed."),
+    (4, "A budget is reached."),
+    (5, "The workspace is busy: another process holds the pen."),
+    (6, "The redo log is damaged; nothing was cut."),
+    (130, "Interrupted."),
+)
+
+_COMMITTED = "{commit, paths}"
+_FINDINGS = "findings: [{kind, level, line, message}]"
+_TASKS = (
+    "{tasks: [{task, agent, client, status, attempts, text, drafts: [{id, target, status, sha256, "
+    f"{_FINDINGS}, path, commit}}], answer, usage: {{input, cache_write, cache_read, output}}, cost_usd, seconds, "
+    "reason, created, left_out}]}"
+)
+_DRAFTS = (
+    f"{{drafts: [{{id, task, agent, client, target, status, provenance, {_FINDINGS}, created, sha256, path, edit, "
+    "section, sources, commit, reason, diff?}]}"
+)
+_DECISIONS = "{commit, paths, decisions: [{draft, outcome, status, note, commit, paths, sha256, diff?}]}"
+_STATUS = (
+    "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
+    "drafts_waiting, spend_today_usd, sandbox, clients, cards, recovery_pending, next}"
+)
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "init",
+        writing.init,
+        "Make a workspace, or what is missing of one; nothing is overwritten.",
+        ("onepen init notes", "cd notes && onepen status"),
+        "{workspace, paths, dry_run}",
+        takes_client=False,
+    ),
+    Row(
+        "add client",
+        writing.add_client,
+        "Add a client: a space of its own under clients/.",
+        ('onepen add client "Acme Ltd" --id acme',),
+        _COMMITTED,
+        takes_client=False,
+    ),
+    Row(
+        "add project",
+        writing.add_project,
+        "Add a project: a card with its index entry.",
+        ('onepen add project "Kiln relaunch"', "onepen add project Kiln --client acme --from kiln.md"),
+        _COMMITTED,
+    ),
+    Row(
+        "add agent",
+        writing.add_agent,
+        "Add a kind of sub-agent, from a Claude Code sub-agent file or a beginning to write on.",
+        ("onepen add agent Poet", "onepen add agent Poet --from .claude/agents/poet.md"),
+        _COMMITTED,
+        takes_client=False,
+    ),
+    Row(
+        "add research",
+        writing.add_research,
+        "Add a finding of your own: a card under research/.",
+        ('onepen add research "Cone temperatures" --from cones.md',),
+        _COMMITTED,
+    ),
+    Row(
+        "status",
+        reading.status,
+        "Say what runs, what waits for you, and which time zone dates the day logs.",
+        ("onepen status", "onepen status --json"),
+        _STATUS,
+    ),
+    Row(
+        "doctor",
+        reading.doctor,
+        "Check every file of the workspace; exit 1 when something is wrong.",
+        ("onepen doctor", "onepen doctor --json"),
+        "{ok, problems: [{path, line, kind, level, message}]}",
+        takes_client=False,
+    ),
+    Row(
+        "delegate",
+        working.delegate,
+        "Give work to sub-agents; their drafts wait for your review.",
+        (
+            'onepen delegate "At which temperature did cone 6 mature?" --input notes/',
+            'onepen delegate "Newsletter" --agent writer --client acme --project kiln --input n.md',
+            'onepen delegate "Which glazes do we use?" --answer',
+        ),
+        _TASKS,
+    ),
+    Row(
+        "resume",
+        working.resume,
+        "Go on with a task that was interrupted; nothing that was answered is asked again.",
+        ("onepen resume t3k9",),
+        _TASKS,
+    ),
+    Row(
+        "drafts",
+        reading.drafts,
+        "List the drafts that wait for review, oldest first.",
+        ("onepen drafts", "onepen drafts --all-clients --json"),
+        _DRAFTS,
+    ),
+    Row(
+        "show",
+        reading.show,
+        "Show a draft: where it goes, what was found, and the change line by line.",
+        ("onepen show t3k9-1", "onepen show t3k9-1 --json"),
+        _DRAFTS,
+    ),
+    Row(
+        "edit",
+        writing.edit,
+        "Open a draft in your editor ($VISUAL or $EDITOR), then show the new change.",
+        ("onepen edit t3k9-1",),
+        _DRAFTS,
+    ),
+    Row(
+        "approve",
+        writing.approve,
+        "Commit drafts to memory: card, index, day log, all or nothing.",
+        ("onepen approve t3k9-1", "onepen approve t3k9-1 --sha256 8c1f..."),
+        _DECISIONS,
+    ),
+    Row(
+        "reject",
+        writing.reject,
+        "Refuse drafts; they stay in the staging folder, memory stays as it is.",
+        ('onepen reject t3k9-1 -m "not our voice"',),
+        _DECISIONS,
+    ),
+    Row(
+        "send-back",
+        working.send_back,
+        "Send drafts back to their sub-agents with what is to be changed.",
+        ('onepen send-back t3k9-1 -m "quote the second source, too"',),
+        _TASKS,
+    ),
+    Row(
+        "log",
+        writing.log,
+        "Add a line to today's day log.",
+        ('onepen log "called Ana, she wants the blue one"', "echo done | onepen log -"),
+        _COMMITTED,
+    ),
+    Row(
+        "search",
+        reading.search,
+        "Search cards, day logs, research and chats of a space.",
+        ('onepen search "cone 6"', "onepen search glaze --since 2026-11-01 --in cards,log"),
+        "{query, since, until, hits: [{path, line, date, score, text}]}",
+    ),
+    Row(
+        "context",
+        reading.context,
+        "Show what an agent starts with: layers, files and their sizes.",
+        ("onepen context", "onepen context --client acme --json"),
+        "{layers: [{name, tokens, sha256, mark, files: [{path, tokens, bytes}]}], total_tokens}",
+    ),
+    Row(
+        "history",
+        reading.history,
+        "List the commits of a space, newest first.",
+        ("onepen history", "onepen history --limit 5 --json"),
+        "{commits: [{id, time, who, what, draft, agent, task, reviewer, sources, paths}]}",
+    ),
+)
+
+GROUPS = {"add": "Add a client, a project, an agent or a finding."}

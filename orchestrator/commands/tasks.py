@@ -1,0 +1,52 @@
+"""Tasks that ended, as people read them."""
+
+from typing import TYPE_CHECKING
+
+from .ink import ink
+from .terminal import Terminal
+from .text import count, one_line, visible
+
+if TYPE_CHECKING:
+    from ..results import DelegateResult, DraftView, TaskView
+
+_GOOD = {"committed", "in_review", "answered"}
+
+
+def done(result: "DelegateResult", terminal: Terminal) -> str:
+    """Each task with its answer, its drafts and the next command."""
+    return "\n".join(_task(task, terminal) for task in result.tasks)
+
+
+def summary(task: "TaskView") -> str:
+    """One line: how it ended, with what, in how many seconds."""
+    drafts = f", {count(len(task.drafts), 'draft')}" if task.drafts else ""
+    reason = f": {one_line(task.reason)}" if task.reason else ""
+    return f"{task.task} {task.agent}: {task.status}{drafts}, {task.seconds:.1f} s{reason}"
+
+
+def _task(task: "TaskView", terminal: Terminal) -> str:
+    status = ink(task.status, "green" if task.status in _GOOD else "yellow", terminal)
+    reason = f": {one_line(task.reason)}" if task.reason else ""
+    lines = [f"{task.task}  {task.agent}  {status}{reason}\n"]
+    lines.extend(f"  left out: {one_line(name)}\n" for name in task.left_out)
+    lines.extend(f"  note: {one_line(notice)}\n" for notice in task.notices)
+    if task.answer:
+        lines.append("\n" + visible(task.answer).strip("\n") + "\n")
+    for draft in task.drafts:
+        lines.extend(_draft(draft, terminal))
+    waiting = [d.id for d in task.drafts if d.status == "waiting"]
+    if waiting:
+        lines.append(f"Next: onepen show {waiting[0]}\n")
+    elif task.status in {"interrupted", "failed", "timed_out"}:
+        lines.append(f"Next: onepen resume {task.task}\n")
+    return "".join(lines)
+
+
+def _draft(draft: "DraftView", terminal: Terminal) -> list[str]:
+    place = f"clients/{draft.client}/{draft.target}" if draft.client else draft.target
+    commit = f" as {draft.commit}" if draft.commit else ""
+    lines = [f"  {draft.id}  {one_line(place)}  {draft.status}{commit}\n"]
+    for finding in draft.findings:
+        level = ink(finding.level, "red" if finding.level == "block" else "yellow", terminal)
+        lines.append(f"    {level}: {one_line(finding.message)}\n")
+    return lines

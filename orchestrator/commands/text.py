@@ -1,0 +1,99 @@
+"""Text for people: what came from outside is shown without power over the screen, and cut by columns.
+
+A title, a draft or a file name may hold escape sequences, or characters that turn the text around them (Unicode
+Technical Report 36, section 3): they are shown as escapes, so that what a person reads is what there is.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+
+_BREAKS = {"\n", "\t"}
+
+
+def visible(text: str) -> str:
+    """`text` with every control, bidirectional, zero-width and tag character written as an escape; newline, tab stay.
+
+    A carriage return that ends a line is kept quiet: it is a line end, not a trick.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if _harmless(c) else _escape(c) for c in text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """`text` made visible on one line."""
+    return " ".join(visible(text).split())
+
+
+def _harmless(c: str) -> bool:
+    if c in _BREAKS:
+        return True
+    if "\U000e0000" <= c <= "\U000e007f":  # tags: invisible copies of ASCII
+        return False
+    category = unicodedata.category(c)
+    if category == "Cf":
+        return c in "\u00ad\u200c\u200d"  # a soft hyphen and the joiners of Persian, Hindi and family emoji
+    return category not in {"Cc", "Cs", "Zl", "Zp"}
+
+
+def _escape(c: str) -> str:
+    return c.encode("ascii", "backslashreplace").decode() if ord(c) > 0x7F else f"\\x{ord(c):02x}"
+
+
+def width(text: str) -> int:
+    """How many columns a terminal gives to `text`: two for a wide character, none for one that combines."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns_of(c) for c in text)
+
+
+def _columns_of(c: str) -> int:
+    if unicodedata.combining(c) or unicodedata.category(c) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
+
+
+def cut(text: str, columns: int) -> str:
+    """`text` in at most `columns` columns (at least 1), with an ellipsis where it was cut."""
+    if width(text) <= columns:
+        return text
+    room, kept = columns - 1, ""
+    for c in text:
+        room -= _columns_of(c)
+        if room < 0:
+            break
+        kept += c
+    return kept.rstrip() + "…"
+
+
+def pad(text: str, columns: int) -> str:
+    """`text` filled with blanks up to `columns`."""
+    return text + " " * max(0, columns - width(text))
+
+
+def table(rows: Sequence[tuple[str, ...]], columns: int) -> str:
+    """Rows as aligned columns, the last one cut to fit; where that leaves it too little room, one field a line.
+
+    Every field but the last is kept whole, however narrow the screen: ids and paths are there to be copied.
+    """
+    if not rows:
+        return ""
+    widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    room = columns - sum(widths) - 2 * len(widths)
+    if room < 12 and widths:
+        return "".join(_stacked(row, columns) for row in rows)
+    lines = []
+    for row in rows:
+        fields = [pad(field, w) for field, w in zip(row, widths, strict=False)]
+        lines.append("  ".join([*fields, cut(row[-1], room)]).rstrip() + "\n")
+    return "".join(lines)
+
+
+def _stacked(row: tuple[str, ...], columns: int) -> str:
+    head, *rest, last = row
+    return f"{head}\n" + "".join(f"  {field}\n" for field in (*rest, cut(last, columns - 2)) if field)
+
+
+def count(n: int, one: str, many: str | None = None) -> str:
+    """ "1 draft", "3 drafts"."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,89 @@
+"""Commands that run work: they start workers, show a progress line, and stop on Ctrl-C without losing anything."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .failure import BadText
+from .options import DraftArguments, Reason, Review, TaskArgument
+from .shell import Shell
+from .values import given_ids, reason
+
+_Texts = Annotated[list[str], typer.Argument(metavar="TEXT", help="What is to be done; '-' reads it from stdin.")]
+_Agents = Annotated[
+    list[str] | None,
+    typer.Option("--agent", metavar="ID", help="Who does it; several pair with the texts in order. [researcher]"),
+]
+_Inputs = Annotated[
+    list[Path] | None,
+    typer.Option("--input", metavar="PATH", help="A file or folder to work from; may be given several times."),
+]
+
+
+def delegate(
+    shell: Shell,
+    texts: _Texts,
+    agents: _Agents = None,
+    project: Annotated[str | None, typer.Option(metavar="ID", help="The project that it belongs to.")] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Where the result goes. [a new research/<slug>.md]")
+    ] = None,
+    inputs: _Inputs = None,
+    review: Annotated[
+        Review, typer.Option(help="Who reviews; auto commits what is quoted word for word, where the policy allows it.")
+    ] = "person",
+    answer: Annotated[bool, typer.Option("--answer", help="Print the answer and file no draft.")] = False,
+    model: Annotated[
+        str | None, typer.Option(metavar="ID", help="The model: offline, or scripted:FILE in tests. [offline]")
+    ] = None,
+    max_turns: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="At most so many model calls an attempt.")
+    ] = None,
+    time_limit: Annotated[
+        int | None, typer.Option(metavar="SECONDS", min=1, help="At most so long an attempt, in seconds.")
+    ] = None,
+) -> int:
+    from ..service import DelegateRequest
+    from .running import run
+
+    request = DelegateRequest(
+        texts=_texts(shell, texts),
+        agents=tuple(agents or ()),
+        client=shell.client,
+        project=project,
+        target=target,
+        inputs=tuple(path.absolute() for path in inputs or ()),
+        review=review,
+        answer=answer,
+        model=_resolved(model),
+        max_turns=max_turns,
+        time_limit=time_limit,
+    )
+    return run(shell, lambda progress, stop: shell.service.delegate(request, on_progress=progress, stop=stop))
+
+
+def resume(shell: Shell, task: TaskArgument) -> int:
+    from .running import run
+
+    return run(shell, lambda progress, stop: shell.service.resume(task, on_progress=progress, stop=stop))
+
+
+def send_back(shell: Shell, drafts: DraftArguments, message: Reason = None) -> int:
+    from .running import run
+
+    ids = given_ids(shell, drafts)
+    why = reason(shell, "send-back", ids, message)
+    return run(shell, lambda progress, stop: shell.service.send_back(ids, why, on_progress=progress, stop=stop))
+
+
+def _texts(shell: Shell, texts: list[str]) -> tuple[str, ...]:
+    if texts.count("-") > 1:
+        raise BadText("TEXT '-': stdin can be read once only")
+    return tuple(shell.text(text, "TEXT") for text in texts)
+
+
+def _resolved(model: str | None) -> str | None:
+    """A scripted model's file is resolved here, in the folder where the person stands."""
+    kind, colon, file = (model or "").partition(":")
+    return f"{kind}:{Path(file).absolute()}" if kind == "scripted" and colon else model

@@ -1,0 +1,144 @@
+"""Commands that write for a moment: they take the pen, do one thing and let go."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .failure import BadText, NeedsAnswer
+from .options import DraftArgument, DraftArguments, Reason
+from .shell import Shell
+from .values import given_ids, reason
+
+if TYPE_CHECKING:
+    from ..results import CommitResult, DraftView
+
+_Title = Annotated[str, typer.Argument(metavar="TITLE", help="Its title, in any script; the id is made from it.")]
+_Id = Annotated[str | None, typer.Option("--id", metavar="ID", help="Its id. [made from the title]")]
+_From = Annotated[
+    Path | None, typer.Option("--from", metavar="FILE", help="Begin with this file's text; '-' reads it from stdin.")
+]
+
+
+def init(
+    shell: Shell,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it is made where it is missing.")],
+    name: Annotated[str, typer.Option(metavar="NAME", help="What you call the workspace.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be made, and make nothing.")] = False,
+) -> int:
+    from .beginning import begin
+
+    result = begin((shell.base / folder).absolute(), name=name, dry_run=dry_run)
+    shell.notes(result.notices)
+    shell.answer(result, result.people)
+    return 0
+
+
+def add_client(shell: Shell, title: _Title, id_: _Id = None) -> int:
+    return _added(shell, shell.service.add_client(title, id=id_), "client", title)
+
+
+def add_project(shell: Shell, title: _Title, id_: _Id = None, source: _From = None) -> int:
+    text = _file(shell, source)
+    result = shell.service.add_project(title, client=shell.client, id=id_, text=text)
+    return _added(shell, result, "project", title)
+
+
+def add_research(shell: Shell, title: _Title, id_: _Id = None, source: _From = None) -> int:
+    text = _file(shell, source)
+    result = shell.service.add_research(title, client=shell.client, id=id_, text=text)
+    return _added(shell, result, "finding", title)
+
+
+def add_agent(shell: Shell, title: _Title, id_: _Id = None, source: _From = None) -> int:
+    text = _file(shell, source)
+    return _added(shell, shell.service.add_agent(title, id=id_, text=text), "agent", title)
+
+
+def log(
+    shell: Shell,
+    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to note; '-' reads it from stdin.")],
+) -> int:
+    result = shell.service.log(shell.text(" ".join(text), "TEXT").strip(), client=shell.client)
+    return _committed(shell, result, "Noted")
+
+
+def edit(shell: Shell, draft: DraftArgument) -> int:
+    from ..results import DraftsResult
+    from . import drafting
+    from .editor import open_in_editor
+
+    view, file = shell.service.draft_file(draft)
+    if not shell.terminal.can_ask:
+        what = f"edit {view.id}: no terminal for an editor here; change {file} by other means"
+        raise NeedsAnswer(what, hint=f"onepen approve {view.id}")
+    open_in_editor(shell.env, file)
+    result = DraftsResult((shell.service.edited(view.id),))
+    shell.answer(result, lambda: drafting.shown(result, shell.terminal))
+    return 0
+
+
+def approve(
+    shell: Shell,
+    drafts: DraftArguments,
+    sha256: Annotated[
+        str | None, typer.Option(metavar="HEX", help="Approve the draft file with exactly these bytes, shown or not.")
+    ] = None,
+) -> int:
+    from . import drafting
+
+    ids = given_ids(shell, drafts)
+    if sha256 is not None and len(ids) != 1:
+        raise BadText("--sha256 goes with one draft")
+
+    def confirm(draft: "DraftView", moved: str) -> bool:
+        shell.note(drafting.one(draft, shell.terminal))
+        try:
+            return shell.agrees(f"{moved}. Approve this text?", what="not approved", hint="onepen show ID")
+        except NeedsAnswer:
+            return False
+
+    ask = confirm if shell.terminal.can_ask else None
+    result = shell.service.approve(ids, sha256=sha256, confirm=ask)
+    shell.notes(result.notices)
+    shell.answer(result, lambda: drafting.decided(result, shell.terminal))
+    if result.exit_code == 3:
+        shell.note(
+            "onepen: what changed since it was shown needs your answer; --sha256 HEX gives it without a terminal"
+        )
+    return result.exit_code
+
+
+def reject(shell: Shell, drafts: DraftArguments, message: Reason = None) -> int:
+    from . import drafting
+
+    ids = given_ids(shell, drafts)
+    result = shell.service.reject(ids, reason(shell, "reject", ids, message))
+    shell.notes(result.notices)
+    shell.answer(result, lambda: drafting.decided(result, shell.terminal))
+    return result.exit_code
+
+
+def _file(shell: Shell, source: Path | None) -> str | None:
+    """The text of --from, resolved in the person's folder; raises BadText or an OSError."""
+    if source is None:
+        return None
+    if str(source) == "-":
+        return shell.text("-", "--from")
+    data = source.read_bytes()
+    try:
+        return data.decode()
+    except UnicodeDecodeError as e:
+        raise BadText(f"--from {source}: not UTF-8 text (byte {e.start})") from e
+
+
+def _added(shell: Shell, result: "CommitResult", kind: str, title: str) -> int:
+    return _committed(shell, result, f"Added {kind} {title}")
+
+
+def _committed(shell: Shell, result: "CommitResult", what: str) -> int:
+    from .listing import committed
+
+    shell.notes(result.notices)
+    shell.answer(result, lambda: committed(result, what))
+    return 0
