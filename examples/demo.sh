@@ -21,7 +21,15 @@ fi
 
 step() { printf '\n\033[1m# %s\033[0m\n' "$1"; }
 [ -t 1 ] && [ -z "${NO_COLOR:-}" ] || step() { printf '\n# %s\n' "$1"; }
-run() { printf '$'; printf ' %q' "$@"; printf '\n'; "$@"; }
+# Shows a command as a person would type it, then runs it.
+run() {
+    printf '$'
+    for word in "$@"; do
+        case $word in *[!A-Za-z0-9_./:=*-]*) printf ' "%s"' "$word" ;; *) printf ' %s' "$word" ;; esac
+    done
+    printf '\n'
+    "$@"
+}
 # One field of a JSON document on stdin: `field drafts 0 id`.
 field() { python -c 'import json, sys
 value = json.load(sys.stdin)

@@ -1,4 +1,4 @@
-"""The reference pages say what the code does: the wire's page is made from it, and the examples of the files' page parse."""
+"""The reference pages say what the code does: one is made from it, the examples of the other are read by it."""
 
 import importlib.util
 import re
@@ -6,11 +6,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
 from onepen.memory.daylog import parse_day
+from onepen.memory.index import parse_index
+
 from onepen.memory.document import parse_document
 from onepen.memory.ids import AgentId, id_from_title
-from onepen.memory.index import parse_index
 from onepen.memory.settings import parse_settings
 from onepen.staging.draft import Draft, DraftFront, parse_draft
 from onepen.staging.quotes import quotes
