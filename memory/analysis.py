@@ -19,7 +19,7 @@ _COMMON = """
     most must my no nor not of on one only or other our ours out over own per shall she should so some such than that
     the their theirs them then there these they this those through to too under until up upon us very was we were what
     when where whether which while who whom whose why will with within would you your yours
-    s t d ll re ve m don doesn didn isn aren wasn weren won couldn shouldn wouldn hasn haven hadn
+    s t d ll re ve m don doesn didn isn aren wasn weren couldn shouldn wouldn hasn haven hadn
     der das den dem des ein eine einen einem einer eines und oder aber nicht kein keine ist sind wird werden wurde
     wurden hatte haben habe zu zum zur im von vom mit auf fur bei nach aus uber um als auch wie wann wer wo warum welche
     welcher welches welchen wir ich du er sie es ihr uns unser unsere mein meine dein deine sich dass daran dieser diese
@@ -39,6 +39,15 @@ _FRAME = """
     sag sagt sage gib liste zeig bitte steht dit dis dites montre donne dime lista muestra cuanto cuantos cuanta cuantas
     combien wieviel wieviele viel viele
 """
+_IRREGULAR = """
+took:take taken:take taking:take sold:sell paid:pay bought:buy made:make ran:run began:begin begun:begin met:meet
+kept:keep sent:send spent:spend held:hold lost:lose gave:give given:give went:go gone:go came:come built:build
+chose:choose chosen:choose grew:grow grown:grow broke:break broken:break brought:bring taught:teach thought:think
+told:tell left:leave led:lead drove:drive driven:drive froze:freeze frozen:freeze stood:stand understood:understand
+won:win wore:wear fell:fall fallen:fall flew:fly flown:fly hidden:hide spoke:speak spoken:speak stole:steal
+children:child people:person mice:mouse feet:foot leaves:leaf loaves:loaf knives:knife shelves:shelf
+"""
+_BASE = dict(pair.split(":") for pair in _IRREGULAR.split())
 _STOP_WORDS = frozenset(_COMMON.split())
 _CJK = "぀-ヿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003134f฀-໿ក-៿"
 _CJK_FRAME = re.compile(
@@ -52,7 +61,9 @@ _HOW = re.compile(
     re.IGNORECASE,
 )
 _FIGURE = re.compile(
-    _HOW.pattern + r"|\b(?:when|wann|quand|cu[aá]ndo|what time|which year)\b|いつ|何時|几|多少", re.IGNORECASE
+    _HOW.pattern + r"|\b(?:when|wann|quand|cu[aá]ndo|what time|which year)\b"
+    r"|\b(?:costs?|price|kostet|preis|co[uû]te|prix|cuesta|precio)\b|いつ|何時|料金|几|多少",
+    re.IGNORECASE,
 )
 _HIRAGANA_ONLY = re.compile("[ぁ-ゟー]+")
 _TOKEN = re.compile(rf"v?[0-9]+(?:[.,][0-9]+)+|[{_CJK}]+|[^\W_{_CJK}]+")
@@ -95,6 +106,16 @@ def asked(question: str) -> tuple[str, ...]:
     return kept or tuple(dict.fromkeys(words)) or tuple(dict.fromkeys(terms(question)))
 
 
+def probes_of(term: str) -> tuple[str, ...]:
+    """Texts one of which stands in every folded text that has the term: "happi" is in "happy" but for its last letter.
+
+    They say quickly where a term can't be; where one is found, `terms` has the last word.
+    """
+    if not (term.isalpha() and term.isascii()) or len(term) < 3:
+        return (term,)
+    return (term[:-1], *_FORMS.get(term, ()))
+
+
 def asks_for_figure(question: str) -> bool:
     """Whether the answer is likely to hold a number or a date: "how long", "when", "wie viele"."""
     return bool(_FIGURE.search(question))
@@ -112,7 +133,7 @@ def _terms_of(token: str) -> tuple[str, ...]:
         return ()
     if unit := _UNIT.fullmatch(token):
         return (unit[1], unit[2])
-    return (str(_stem(token)),)
+    return (str(_stem(_BASE.get(token, token))),)
 
 
 def _pairs(run: str) -> tuple[str, ...]:
@@ -129,4 +150,14 @@ def _with_humps(match: re.Match[str]) -> str:
     return f"{match[0]} {_HUMP.sub(' ', match[0])}"
 
 
+def _forms() -> dict[str, tuple[str, ...]]:
+    """The irregular forms of each stem; a few stems differ from their words in more than the last letter ("dying")."""
+    forms: dict[str, tuple[str, ...]] = {"die": ("dying",), "lie": ("lying",), "tie": ("tying",)}
+    for word, base in _BASE.items():
+        forms.setdefault(str(_stem(base)), ())
+        forms[str(_stem(base))] += (word,)
+    return forms
+
+
+_FORMS = _forms()
 _FRAME_TERMS = frozenset(term for word in _FRAME.split() for term in _terms_of(word))

@@ -196,6 +196,11 @@ def is_heading(line: str) -> bool:
     return bool(_HEADING.match(line) or _UNDERLINE.match(line))
 
 
+def is_rule(line: str) -> bool:
+    """Whether the line only draws: the rule under a heading or under the head of a table."""
+    return bool(_UNDERLINE.match(line)) or ("-" in line and bool(_TABLE_RULE.match(line)))
+
+
 def _front_matter_end(lines: list[str]) -> int:
     """The number of lines of a closed front matter block at the top; 0 without one."""
     if not lines or lines[0] != "---":

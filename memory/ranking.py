@@ -11,21 +11,24 @@ stands (a longer compound, or a word with the same beginning: "decision" for "de
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
-from .analysis import asked, asks_for_figure, fold, terms
-from .passage import Passage, is_heading, split_lines
+from .analysis import asked, asks_for_figure, fold, probes_of, terms
+from .passage import Passage, is_heading, is_rule, split_lines
 
-ANSWERED = 0.6
+ANSWERED = 0.42
 """A passage with this coverage or more is likely to answer; below it the answer is likely not there."""
 
 _LOOKED_AT = 50
 _SHORT_LINE = 240
-_SENTENCE_END = re.compile(r"(?<=[.!?;])[)\"”’*]*\s+(?=[^a-z])|(?<=[。！？；])")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])[)\"”’*]*\s+(?=[^a-z\s])|(?<=;)\s+|(?<=[。！？；])|\n(?=#)|\n\s*\n|(?<=[-=~^|])\n"
+)
 _DIGIT = re.compile(r"\d")
 
 # Weights, found by trial on the labelled questions of the tests.
@@ -115,10 +118,10 @@ class Ranking:
     def _look_up(self, term: str) -> _Asked:
         exact: dict[int, float] = {}
         covered: dict[int, float] = {}
-        probe = _probe(term)
+        probes = probes_of(term)
         for k, each in enumerate(self._all):
-            own = float(_frequency(each, term)) if probe in each.folded else 0.0
-            context = probe in each.around and term in each.context
+            own = float(_frequency(each, term)) if any(p in each.folded for p in probes) else 0.0
+            context = any(p in each.around for p in probes) and term in each.context
             if own or context:
                 frequency = own + (_CONTEXT if context else 0.0)
                 exact[k] = self._saturated(frequency, each.length)
@@ -156,7 +159,7 @@ class Ranking:
         weights = {each.term: each.weight for each in question}
         whole = sum(weights.values())
         covered = sum(each.weight * each.covered.get(k, 0.0) for each in question) / whole
-        best = best_line(passage, weights)
+        best = best_line(passage, weights, figure=figure)
         together = min(best.weight / whole, 1.0)
         score *= _LEAST + _BY_COVERAGE * covered + _BY_SENTENCE * together
         if figure and _DIGIT.search(best.quote):
@@ -174,28 +177,41 @@ class BestLine:
     weight: float
 
 
-def best_line(passage: Passage, weights: dict[str, float]) -> BestLine:
-    """The line with the heaviest sentence, the first of equals; a heading only if there is nothing else."""
-    best: tuple[int, float, int] | None = None
-    found = BestLine(passage.line, "", "", 0.0)
-    for k, line in enumerate(split_lines(passage.text)):
-        rank = 0 if not line.strip() else 1 if is_heading(line) else 2
-        quote, weight = _best_sentence(line, weights)
-        if best is None or (rank, weight, -k) > best:
-            best, found = (rank, weight, -k), BestLine(passage.line + k, line, quote, weight)
+def best_line(passage: Passage, weights: Mapping[str, float], *, figure: bool = False) -> BestLine:
+    """The line in which the heaviest sentence says most, the first of equals; a heading only if there is nothing else.
+
+    A sentence may run over several lines. With `figure`, a line of it that holds a digit comes before one that doesn't.
+    """
+    lines = split_lines(passage.text)
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    text = "\n".join(lines)
+    best: tuple[bool, float, bool, float, int] | None = None
+    found = BestLine(passage.line, lines[0], lines[0].strip(), 0.0)
+    for begin, end in _sentences(text):
+        weight = _weight(text[begin:end], weights)
+        for k in range(bisect_right(starts, begin) - 1, bisect_left(starts, end)):
+            part = text[max(begin, starts[k]) : min(end, starts[k] + len(lines[k]))].strip()
+            if not part:
+                continue
+            rank = (not _names_only(lines, k), weight, figure and bool(_DIGIT.search(part)), _weight(part, weights), -k)
+            if best is None or rank > best:
+                whole = lines[k].strip()
+                quote = whole if len(whole) <= _SHORT_LINE else part
+                best, found = rank, BestLine(passage.line + k, lines[k], quote, weight)
     return found
 
 
-def _best_sentence(line: str, weights: dict[str, float]) -> tuple[str, float]:
-    bare = line.strip()
-    if len(bare) <= _SHORT_LINE:
-        return bare, _weight(bare, weights)
-    ends = [0, *(m.end() for m in _SENTENCE_END.finditer(bare)), len(bare)]
-    sentences = [(bare[a:b].strip(), _weight(bare[a:b], weights)) for a, b in pairwise(ends) if bare[a:b].strip()]
-    return max(sentences, key=lambda pair: pair[1])
+def _names_only(lines: Sequence[str], k: int) -> bool:
+    """Whether line k only says what the next ones are about: a heading, the rule under it, the head of a table."""
+    return is_heading(lines[k]) or any(is_rule(line) for line in lines[k : k + 2])
 
 
-def _weight(text: str, weights: dict[str, float]) -> float:
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    ends = [0, *(m.end() for m in _SENTENCE_END.finditer(text)), len(text)]
+    return ((a, b) for a, b in pairwise(ends) if a < b)
+
+
+def _weight(text: str, weights: Mapping[str, float]) -> float:
     return sum(weights.get(term, 0.0) for term in set(terms(text)))
 
 
@@ -216,11 +232,6 @@ def _without_headings(text: str) -> str:
 
 def _words_of_path(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
-
-
-def _probe(term: str) -> str:
-    """A text that stands in every word of this stem: "happi" is in "happy" but for its last letter."""
-    return term[:-1] if len(term) > 2 and term.isalpha() and term.isascii() else term
 
 
 def _related(term: str, beginning: str, other: str) -> bool:

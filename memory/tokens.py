@@ -11,7 +11,7 @@ import re
 
 _CHEAP = bytes(range(0x61, 0x7B)) + bytes(range(0x41, 0x5B)) + b" "
 _DIGITS = b"0123456789"
-_LETTER, _DIGIT, _OTHER_ASCII = 0.23, 0.45, 0.5
+_LETTER, _DIGIT, _OTHER_ASCII = 0.25, 0.45, 0.5
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 # (last code point of the range, tokens per character); the first range that holds the character counts.
