@@ -1,0 +1,240 @@
+"""Whether a draft may stand, as far as that can be told without understanding it.
+
+Pure: what the checks may look at is handed in as a `Ground`, taken at the moment of the check. The same draft on the
+same ground gives the same findings; they are computed again at every approval.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+
+from ..memory.card import CardExists, EditRefused, NoSuchCard, SectionMovedOn, apply_edit
+from ..memory.document import parse_document
+from ..memory.ids import shown
+from ..memory.index import Index
+from ..memory.target import CardTarget, FileTarget, NoteTarget, Target
+from .characters import character_findings
+from .draft import Draft, edit_of, file_bytes
+from .finding import Finding, FindingLevel, at_most
+from .policy import Provenance
+from .quotes import Lines, check_quotes, parse_quote
+from .secret import mask, secret_findings
+
+_HTML = ("<script", "<iframe", "<img", "<svg", "<object", "<embed", "<form", "<style", "<link", "<meta", "javascript:")
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a draft is checked against, as it is now.
+
+    `card_text` is the text of the target (None: absent), `file_sha` the same for a file of a project that is no text:
+    any value but None means that it exists. `expected` is the one target that the task may have; None: any. `known`
+    are the space-relative paths of cards and projects' files. `read` gives the text of what the task could read:
+    `inputs/<name>` and the files of the space, None for anything else. `today` dates the trial of the edit. `shown`
+    is the hash of the section as a reviewer saw it. `seen` is the provenance that the transcript shows, the lowest of
+    what was read.
+    """
+
+    read: Callable[[str], str | None]
+    card_text: str | None = None
+    index: Index | None = None
+    expected: Target | None = None
+    known: frozenset[str] = field(default_factory=frozenset)
+    today: date = date.min
+    shown: str | None = None
+    file_sha: str | None = None
+    seen: Provenance | None = None
+
+
+def check(draft: Draft, ground: Ground) -> tuple[Finding, ...]:
+    """All that is wrong with a draft, the worst first; () for nothing.
+
+    Messages never repeat a secret. A draft with a blocking finding can't be approved as it is.
+    """
+    findings = (
+        *_target(draft, ground),
+        *_edit(draft, ground),
+        *_index(draft, ground),
+        *_characters(draft),
+        *_secrets(draft),
+        *_sources(draft, ground),
+        *check_quotes(draft.body, ground.read, draft.body_line),
+        *_html(draft),
+    )
+    return tuple(
+        Finding(f.kind, f.level, mask(f.message), f.line) for f in sorted(findings, key=lambda f: f.level == "warn")
+    )
+
+
+def after_text(draft: Draft, ground: Ground) -> str | None:
+    """The target's whole text once the draft stands; None when it is no text, or when the edit can't be made."""
+    if isinstance(draft.target, FileTarget):
+        try:
+            return file_bytes(draft).decode()
+        except UnicodeDecodeError:
+            return None
+    try:
+        return apply_edit(ground.card_text, edit_of(draft, ground.shown), ground.today)
+    except EditRefused:
+        return None
+
+
+def cited(draft: Draft, read: Callable[[str], str | None]) -> bool:
+    """Whether every statement of the draft is backed by a quote that holds.
+
+    A statement is a paragraph or list item; headings state nothing. The quote stands in it or right below it.
+    """
+    if isinstance(draft.target, FileTarget) and draft.file is not None:
+        return False
+    lines = Lines(read)
+    backed: list[bool] = []
+    for at, line in enumerate(draft.body.split("\n"), 1):
+        text = line.strip()
+        quote = parse_quote(line, at)
+        if quote is not None:
+            if lines.denies(quote) is not None:
+                return False
+            if backed:
+                backed[-1] = True
+            else:
+                backed.append(True)
+        elif text and not text.startswith("#") and (not backed or backed[-1] or _begins(draft.body, at)):
+            backed.append(False)
+    return bool(backed) and all(backed)
+
+
+def _begins(body: str, at: int) -> bool:
+    """Whether a line begins a statement of its own: a list item, or a line below a blank one or a heading."""
+    lines = body.split("\n", at)
+    line = lines[at - 1].lstrip()
+    above = lines[at - 2].strip() if at > 1 else ""
+    return line.startswith(("- ", "* ", "+ ")) or line[:1].isdigit() or not above or above.startswith("#")
+
+
+def _target(draft: Draft, ground: Ground) -> Iterator[Finding]:
+    if ground.expected is not None and draft.target != ground.expected:
+        yield Finding(
+            "target", "block", f"the task may change {ground.expected}, this draft would change {draft.target}"
+        )
+    path = str(draft.target)
+    twins = sorted(known for known in ground.known if known != path and known.casefold() == path.casefold())
+    for twin in twins[:3]:
+        yield Finding("twin", "block", f"{path}: there is {twin}, which differs only in case")
+    if draft.edit == "create" and isinstance(draft.target, CardTarget):
+        other = CardTarget("research" if draft.target.shelf == "projects" else "projects", draft.target.card)
+        if str(other) in ground.known:
+            yield Finding("twin", "block", f"{path}: the id is taken by {other}; one id names one card")
+    if ground.seen == "external" and draft.provenance != "external":
+        yield Finding("provenance", "warn", f"says it is from the {draft.provenance}, but was made from external text")
+
+
+def _edit(draft: Draft, ground: Ground) -> Iterator[Finding]:
+    """Whether the change can be made to the target as it is."""
+    if isinstance(draft.target, FileTarget):
+        exists = ground.card_text is not None or ground.file_sha is not None
+        if draft.edit == "create" and exists:
+            yield Finding("conflict", "block", f"{draft.target}: there is such a file already; replace it")
+        elif draft.edit == "replace" and not exists:
+            yield Finding("conflict", "block", f"{draft.target}: no such file; create it")
+        if draft.file is None and str(draft.target).endswith(".md") is False and not draft.body:
+            yield Finding("empty", "warn", "the file would be empty")
+        return
+    try:
+        after = apply_edit(ground.card_text, edit_of(draft, ground.shown), ground.today)
+    except (CardExists, NoSuchCard, SectionMovedOn) as e:
+        yield Finding("conflict", "block", e.message)
+    except EditRefused as e:
+        yield Finding("edit", "block", e.message)
+    else:
+        if draft.edit in ("create", "append") and not draft.body.strip():
+            yield Finding("empty", "block", "the draft has no text")
+        front = parse_document(after).front
+        if front.problem is not None:
+            level: FindingLevel = "block" if draft.edit == "create" else "warn"
+            yield Finding("front_matter", level, f"{draft.target}, line {front.problem.line}: {front.problem.message}")
+
+
+def _index(draft: Draft, ground: Ground) -> Iterator[Finding]:
+    """Whether the entries fit what the target would hold."""
+    seen: set[str] = set()
+    for entry in draft.index:
+        if entry.section_id in seen:
+            yield Finding("index", "block", f"index: two entries for {shown(entry.section_id)}")
+        seen.add(entry.section_id)
+    if isinstance(draft.target, NoteTarget):
+        return
+    if isinstance(draft.target, FileTarget):
+        if len(draft.index) > 1:
+            yield Finding("index", "block", "index: a file of a project has one entry")
+        return
+    after = after_text(draft, ground)
+    if after is None:
+        return
+    sections = {str(section.id) for section in parse_document(after).entry_sections()}
+    for entry in draft.index:
+        if entry.section_id not in sections:
+            near = f"; there are {', '.join(sorted(sections)[:8])}" if sections else ""
+            yield Finding("index", "block", f"index: no section {shown(entry.section_id)}{near}")
+
+
+def _characters(draft: Draft) -> Iterator[Finding]:
+    yield from character_findings(draft.body, "", draft.body_line)
+    for place, text in _front_texts(draft):
+        yield from character_findings(text, place, 0)
+    if draft.file_data is not None:
+        text = draft.file_data.decode(errors="ignore")
+        if text.encode() == draft.file_data:  # a file that is no text is nobody's to read as one
+            yield from character_findings(text, str(draft.file), 0)
+
+
+def _secrets(draft: Draft) -> Iterator[Finding]:
+    yield from secret_findings(draft.body, "", draft.body_line)
+    for place, text in _front_texts(draft):
+        yield from secret_findings(text, place, 0)
+    if draft.file_data is not None:
+        yield from secret_findings(draft.file_data.decode("latin-1"), f"the file {draft.file}", 0)
+
+
+def _front_texts(draft: Draft) -> Iterator[tuple[str, str]]:
+    """Texts of the front matter that memory would keep, each with its place."""
+    yield "title", draft.title or ""
+    yield "old_text", draft.old_text
+    yield "section", draft.section or ""
+    yield "target", str(draft.target)
+    for entry in draft.index:
+        yield "index, section_id", entry.section_id
+        yield "index, summary", entry.summary
+        for keyword in entry.keywords:
+            yield "index, keywords", keyword
+    for source in draft.sources:
+        yield "sources", source
+
+
+def _sources(draft: Draft, ground: Ground) -> Iterator[Finding]:
+    """Whether the named sources exist, as far as they are files."""
+    if draft.provenance == "external" and not draft.sources:
+        yield Finding("source", "warn", "external, but no source is named")
+    lines = Lines(ground.read)
+    for source in draft.sources:
+        if len(source) > 2_000 or "\n" in source:
+            yield Finding("source", "block", "a source is one line of at most 2,000 characters")
+            continue
+        if source.startswith(("https://", "http://")):
+            if any(char.isspace() for char in source):
+                yield Finding("source", "block", f"{shown(source)}: no address of a web page")
+            continue
+        path, colon, number = source.rpartition(":")
+        if colon and number.isascii() and number.isdigit() and len(number) < 10:
+            if lines.line(path, int(number)) is None:
+                yield Finding("source", "block", f"{shown(source, 200)}: no such line that this task could read")
+        elif lines.of(source) is None:
+            yield Finding("source", "block", f"{shown(source, 200)}: no file that this task could read")
+
+
+def _html(draft: Draft) -> tuple[Finding, ...]:
+    """A warning for each line with HTML that a browser might act on; it is kept as text."""
+    return at_most(
+        Finding("html", "warn", "HTML or a script link; it is kept as text", draft.body_line + at)
+        for at, line in enumerate(draft.body.split("\n"))
+        if any(mark in line.casefold() for mark in _HTML)
+    )

@@ -1,0 +1,179 @@
+"""Inputs of a task: the files that a person names, copied, so that what was read stays as it was read.
+
+Regular UTF-8 text is copied, folders are walked. What is left out is named with the reason, never dropped in silence:
+hidden files and folders, links inside a folder, binaries, files larger than 1 MiB, and whatever goes beyond 500 files
+or 20 MiB.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..memory import files
+from ..memory.document import NotText, decode
+from ..memory.guard import UnsafeFile, read_beneath
+from ..memory.ids import shown
+from .characters import visible
+from .errors import StagingFault
+
+MAX_BYTES = 1 << 20
+MAX_FILES = 500
+MAX_TOTAL = 20 << 20
+_MOST_WALKED = 20_000
+_MOST_NAMED = 100
+_DEEPEST = 16
+
+
+class NoSuchInput(StagingFault):
+    """Raised when an input that a person named, or a worker asks for, is not there."""
+
+    exit_code = 2
+
+    def __init__(self, path: str, reason: str = "no such file or folder") -> None:
+        super().__init__(f"input {shown(path, 200)}: {reason}")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A file that may be copied: where it lies, and its name below inputs/."""
+
+    root: Path
+    relative: str
+    name: str
+
+
+def copy_inputs(folder: Path, paths: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Copy what `paths` name into `folder`; the names of the copies and a message for each thing left out.
+
+    A file keeps its name, a file of a folder keeps the folder's name before its own; a second one of the same name
+    gets `-2` behind it. Raises NoSuchInput before anything is copied when one of the paths is missing.
+    """
+    roots = tuple(_existing(path) for path in paths)
+    copied: list[str] = []
+    left: list[str] = []
+    total = 0
+    taken: set[str] = set()
+    for root in roots:
+        for item in _walk(root):
+            if isinstance(item, str):
+                left.append(item)
+                continue
+            if len(copied) >= MAX_FILES:
+                left.append(f"{visible(item.name)}: more than {MAX_FILES} files")
+                continue
+            data = _text_of(item)
+            if isinstance(data, str):
+                left.append(data)
+            elif total + len(data) > MAX_TOTAL:
+                left.append(f"{visible(item.name)}: more than {MAX_TOTAL >> 20} MiB in all")
+            else:
+                name = _free_name(item.name, taken)
+                files.create_exclusive(folder / name, data)
+                taken.add(name.casefold())
+                copied.append(name)
+                total += len(data)
+    return tuple(copied), _bounded(left)
+
+
+def read_input(folder: Path, name: str) -> str:
+    """The text of one copy, by its name below `folder`; raises NoSuchInput, whatever the name is."""
+    try:
+        return decode(read_beneath(folder, name, max_bytes=MAX_BYTES))
+    except UnsafeFile as e:
+        raise NoSuchInput(name, str(e.message).partition(": ")[2] or "can't be read") from e
+    except (NotText, FileNotFoundError, NotADirectoryError) as e:
+        raise NoSuchInput(name) from e
+
+
+def _existing(path: Path) -> Path:
+    try:
+        return path.resolve(strict=True)
+    except (OSError, RuntimeError) as e:
+        raise NoSuchInput(str(path)) from e
+
+
+def _walk(root: Path) -> Iterator[_Found | str]:
+    """What there is to copy below a path, in order of name; a message for each thing that is left out at sight."""
+    if not root.is_dir():
+        reason = _unfit(root.name)
+        yield f"{visible(root.name)}: {reason}" if reason else _Found(root.parent, root.name, root.name)
+        return
+    base = root.name or "root"
+    pending = [(root, base)]
+    seen = 0
+    while pending:
+        here, name = pending.pop(0)
+        try:
+            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
+        except OSError as e:
+            yield f"{visible(name)}/: {e.strerror or 'can not be read'}"
+            continue
+        below: list[tuple[Path, str]] = []
+        for entry in entries:
+            seen += 1
+            if seen > _MOST_WALKED:
+                yield f"{visible(base)}/: has more than {_MOST_WALKED:,} entries; the rest was not looked at"
+                return
+            path = f"{name}/{entry.name}"
+            if (reason := _unfit(entry.name) or _kind(entry, path)) is not None:
+                yield f"{visible(path)}: {reason}"
+            elif entry.is_dir(follow_symlinks=False):
+                below.append((here / entry.name, path))
+            else:
+                yield _Found(root, path[len(base) + 1 :], path)
+        pending = [*below, *pending]
+
+
+def _unfit(name: str) -> str | None:
+    """Why a name can't be that of an input; None when it can."""
+    if name.startswith("."):
+        return "hidden"
+    if '"' in name or "\\" in name or visible(name) != name or "\n" in name or "\t" in name or name.strip() != name:
+        return "a name that can't be cited"
+    return None
+
+
+def _kind(entry: os.DirEntry[str], path: str) -> str | None:
+    """Why an entry of a folder is left out by its kind; None when it may be copied or walked."""
+    if entry.is_symlink():
+        return "a link"
+    if entry.is_dir(follow_symlinks=False):
+        return "too deep" if path.count("/") > _DEEPEST else None
+    return None if stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode) else "no regular file"
+
+
+def _text_of(item: _Found) -> bytes | str:
+    """The bytes of a file that holds text, else why it is left out."""
+    name = visible(item.name)
+    try:
+        data = read_beneath(item.root, item.relative, max_bytes=MAX_BYTES, one_link=False)
+        decode(data)
+    except UnsafeFile as e:
+        reason = f"larger than {MAX_BYTES >> 20} MiB" if e.kind == "too_large" else e.message.rpartition(": ")[2]
+        return f"{name}: {reason}"
+    except NotText:
+        return f"{name}: no UTF-8 text"
+    except OSError as e:
+        return f"{name}: {e.strerror or 'can not be read'}"
+    return data
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name itself, or with a number before its ending when another input has it, in whatever case."""
+    if name.casefold() not in taken:
+        return name
+    stem, dot, ending = name.rpartition(".")
+    if not dot or "/" in ending:
+        stem, ending = name, ""
+    number = 2
+    while (other := f"{stem}-{number}{dot if ending else ''}{ending}").casefold() in taken:
+        number += 1
+    return other
+
+
+def _bounded(left: list[str]) -> tuple[str, ...]:
+    if len(left) <= _MOST_NAMED:
+        return tuple(left)
+    return (*left[:_MOST_NAMED], f"and {len(left) - _MOST_NAMED:,} more")
