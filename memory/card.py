@@ -18,6 +18,7 @@ from typing import Literal
 from .block import FrontMatterUnreadable
 from .document import Document, newline_of, parse_document
 from .frontmatter import render_front_matter, with_value
+from .outline import anchors
 from .passage_match import Place, find_once
 from .refusal import (
     CardExists,
@@ -63,7 +64,8 @@ class CardEdit:
     """One change of a card or note.
 
     `section` is a section id; None means the whole document (for append: its end). `old_text` is for replace and
-    remove, `title` for create only. `shown` is the `section_sha` of what was shown to whoever decided; None: not compared.
+    remove, `title` for create only. `shown` is the `section_sha` of what was shown to whoever decided
+    (None: not compared).
     """
 
     target: CardTarget | NoteTarget
@@ -126,7 +128,9 @@ def _created(edit: CardEdit, today: date) -> str:
     else:
         block = render_front_matter({"title": title, **dates}).replace("\n", newline) + newline
     body = text[document.body_start :]
-    if not any(section.level == 1 for section in document.sections):
+    # A title that would take a section's id away from it stands in the front matter only.
+    ids = {section.id for section in document.sections}
+    if not any(section.level == 1 for section in document.sections) and anchors([title])[0] not in ids:
         gap = "" if not body.strip() or body.startswith(("\n", "\r\n")) else newline
         body = f"# {title}{newline}{gap}{body}" if not front.present else f"{newline}# {title}{newline}{gap}{body}"
     return _ended(block + body, newline)

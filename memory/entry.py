@@ -1,0 +1,175 @@
+"""One entry of an index: which section or file, what stands in it, and words to find it by.
+
+- [hosting](kiln.md#hosting) — Moved to Hetzner on 12 Nov; DNS stays at Gandi. `hetzner, dns, ssl`
+- [sales/launch.md](kiln/sales/launch.md) — Launch post, accepted 20 Nov. `post, launch`
+- [glaze](kiln.md#glaze) — Glaze: Celadon since May. (auto)
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .document import Document, Section
+from .errors import MemoryFault
+from .ids import shown
+from .oneline import clip, first_sentence, flaw, made_safe
+from .outline import outline, plain
+
+SUMMARY_LIMIT = 200
+KEYWORDS_LIMIT = 8
+KEYWORD_LIMIT = 40
+_PLACE = re.compile(r"[^\s\[\]()<>`#|\\]{1,900}")
+_LINE = re.compile(
+    r"[-*+] +\[(?P<label>(?:[^\[\]\\\r\n]|\\.)+)\]\((?P<link>[^\s()<>]+)\)"
+    r"(?:[ \t]+(?:—|–|--?|:)(?P<rest>[^\r\n]*))?[ \t]*(?:\r?\n)?"
+)
+_KEYWORDS = re.compile(r"(?:^|[ \t])`([^`]*)`$")
+_AUTO = "(auto)"
+
+
+class EntryRefused(MemoryFault):
+    """Raised when an entry can't stand in an index; names the field and the reason."""
+
+    exit_code = 2
+
+    def __init__(self, field_name: str, reason: str) -> None:
+        super().__init__(f"index entry, {field_name}: {reason}")
+        self.field = field_name
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class IndexEntry:
+    """What an index says about one section of a card, or about a file (`link` is then its path beside the index).
+
+    Text is kept as it is but for blanks around it; blank and repeated keywords are dropped. `auto` marks an entry that
+    onepen made from heading and first sentence. Raises EntryRefused.
+    """
+
+    section_id: str
+    summary: str
+    keywords: tuple[str, ...] = ()
+    auto: bool = False
+    link: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not _PLACE.fullmatch(self.section_id) or flaw(self.section_id):
+            raise EntryRefused("section_id", f"{shown(self.section_id)} is no id of a section and no path")
+        if self.link is not None and (not _PLACE.fullmatch(self.link.replace("#", "")) or flaw(self.link)):
+            raise EntryRefused("link", f"{shown(self.link)} is no path")
+        object.__setattr__(self, "summary", _checked("summary", self.summary, SUMMARY_LIMIT))
+        if not self.summary:
+            raise EntryRefused("summary", "it is empty")
+        object.__setattr__(self, "keywords", _keywords(self.keywords))
+
+
+def render_entry(card: str, entry: IndexEntry, newline: str = "\n") -> str:
+    """The line of an entry of `card`, its newline included."""
+    link = entry.link or f"{card}.md#{entry.section_id}"
+    words = f" `{', '.join(entry.keywords)}`" if entry.keywords else ""
+    return f"- [{entry.section_id}]({link}) — {entry.summary}{words}{' ' + _AUTO if entry.auto else ''}{newline}"
+
+
+@dataclass(frozen=True)
+class EntryLine:
+    """A line that is an entry: the card it belongs to, the entry, and why onepen would not write such a line itself."""
+
+    card: str
+    entry: IndexEntry
+    flaw: str | None
+
+
+def parse_entry(line: str) -> EntryLine | None:
+    """The entry in a line, its newline included or not; None if the line is none. Never raises."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        return None
+    link = match["link"].removeprefix("./")
+    path, _, anchor = link.partition("#")
+    card = path.partition("/")[0].removesuffix(".md") if "/" in path else path.removesuffix(".md")
+    if not card or ("/" not in path and not path.endswith(".md")):
+        return None
+    summary, keywords, auto = _rest((match["rest"] or "").strip())
+    is_file = "/" in path or not anchor
+    place = unescaped(match["label"]) if is_file else anchor
+    try:
+        return EntryLine(card, IndexEntry(place, summary, keywords, auto, link if is_file else None), None)
+    except EntryRefused as refused:
+        return _mended(card, place, summary, keywords, auto, link if is_file else None, refused)
+
+
+def auto_entry(document: Document, section: Section) -> IndexEntry:
+    """The entry that onepen makes for a section: its heading and its first sentence, made safe."""
+    title = made_safe(plain(section.title), SUMMARY_LIMIT // 2)
+    sentence = made_safe(first_sentence(_visible(document.text[section.body : section.end])), SUMMARY_LIMIT)
+    summary = f"{title}: {sentence}" if title and sentence else title or sentence or section.id
+    return IndexEntry(section.id, made_safe(summary, SUMMARY_LIMIT) or section.id, (), True)
+
+
+def escaped(title: str) -> str:
+    """A title as the text of a Markdown link: one line, its special characters escaped."""
+    return re.sub(r"([\\\[\]<>`])", r"\\\1", clip(" ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", title).split()), 200))
+
+
+def unescaped(label: str) -> str:
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", label)
+
+
+def _visible(text: str) -> str:
+    """The text without its code fences and comments."""
+    parts, at = [], 0
+    for hidden in outline(text).hidden:
+        parts.append(text[at : hidden.start])
+        at = hidden.end
+    return "".join((*parts, text[at:]))
+
+
+def _rest(rest: str) -> tuple[str, tuple[str, ...], bool]:
+    """Summary, keywords and mark of what stands behind the link."""
+    auto = rest == _AUTO or rest.endswith(" " + _AUTO)
+    if auto:
+        rest = rest[: -len(_AUTO)].rstrip()
+    match = _KEYWORDS.search(rest)
+    if match is None:
+        return rest, (), auto
+    return rest[: match.start()].strip(), tuple(word.strip() for word in match[1].split(",")), auto
+
+
+def _mended(
+    card: str, place: str, summary: str, keywords: tuple[str, ...], auto: bool, link: str | None, why: EntryRefused
+) -> EntryLine | None:
+    """A line that a person wrote more freely than onepen does; the value is made safe, the line stays as it is."""
+    words = tuple(dict.fromkeys(made_safe(word.replace(",", " "), KEYWORD_LIMIT) for word in keywords))
+    text = made_safe(summary, SUMMARY_LIMIT) or made_safe(place, SUMMARY_LIMIT) or card
+    try:
+        entry = IndexEntry(place, text, tuple(word for word in words if word)[:KEYWORDS_LIMIT], auto, link)
+    except EntryRefused:
+        return None
+    return EntryLine(card, entry, why.message if summary else None)
+
+
+def _checked(name: str, text: object, limit: int) -> str:
+    if not isinstance(text, str):
+        raise EntryRefused(name, "it must be a text")
+    reason = flaw(text.strip())
+    if reason:
+        raise EntryRefused(name, reason)
+    clean = text.strip()
+    if len(clean) > limit:
+        raise EntryRefused(name, f"at most {limit} characters, this has {len(clean)}")
+    return clean
+
+
+def _keywords(words: object) -> tuple[str, ...]:
+    if isinstance(words, str) or not isinstance(words, Sequence):
+        raise EntryRefused("keywords", "they must be a list of words")
+    kept: dict[str, str] = {}
+    for word in words:
+        clean = _checked("keywords", word, KEYWORD_LIMIT)
+        if "," in clean:
+            raise EntryRefused("keywords", f"{shown(clean)} has a comma in it; give two keywords")
+        if clean:
+            kept.setdefault(clean.casefold(), clean)
+    if len(kept) > KEYWORDS_LIMIT:
+        raise EntryRefused("keywords", f"at most {KEYWORDS_LIMIT}, these are {len(kept)}")
+    return tuple(kept.values())
