@@ -21,22 +21,20 @@ sha256sum`.
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from ..memory.block import line_at
 from ..memory.card import CardEdit, EditKind
 from ..memory.document import NotText, decode
 from ..memory.errors import MemoryFault
-from ..memory.frontmatter import FrontMatter, parse_front_matter, render_front_matter
+from ..memory.frontmatter import render_front_matter
 from ..memory.ids import BadTitle, check_title, shown
 from ..memory.index import EntryRefused, IndexEntry
 from ..memory.target import CardTarget, FileTarget, NoteTarget, Target, parse_target
 from .errors import StagingFault
 from .finding import Finding
+from .header import Header, HeaderBlock, read_header
 from .policy import Provenance, refused
 from .secret import mask
 
@@ -81,52 +79,6 @@ class Draft:
     body_line: int = field(default=1, compare=False)
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    section_id: str
-    """The section that the entry describes; for a file of a project, its path."""
-    summary: str
-    """One line that says what stands there."""
-    keywords: tuple[str, ...] = ()
-    """Words by which it is found."""
-
-    @field_validator("keywords", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        return _list(value)
-
-
-class DraftFront(BaseModel):
-    """The front matter of a draft."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    target: str
-    """Where the change goes, relative to the space."""
-    edit: Literal["create", "append", "replace", "remove"]
-    """What kind of change it is."""
-    section: str | None = None
-    """The section it changes; without one, the whole document."""
-    old_text: str = ""
-    """The text that goes; it must stand there exactly once."""
-    title: str | None = None
-    """The title of a new card."""
-    index: tuple[_Entry, ...] = ()
-    """Entries for the index, one for each section that changes."""
-    sources: tuple[str, ...] = ()
-    """Where it was read: `path:line` or the address of a web page."""
-    provenance: Literal["user", "agent", "external"] = "external"
-    """Whose words these are; without it, the least trusted."""
-    file: str | None = None
-    """The file beside the draft that holds the bytes of a project's file."""
-
-    @field_validator("sources", "index", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: object) -> object:
-        return _list(value)
-
-
 def parse_draft(name: str, raw: bytes, file_data: Callable[[str], bytes | None]) -> Draft | tuple[Finding, ...]:
     """The draft in a file's bytes, or what keeps it from being one; never raises, whatever the bytes are.
 
@@ -138,19 +90,10 @@ def parse_draft(name: str, raw: bytes, file_data: Callable[[str], bytes | None])
         text = decode(raw)
     except NotText as e:
         return (Finding("not_text", "block", str(e)),)
-    front = parse_front_matter(text)
-    if front.problem is not None:
-        return (Finding("front_matter", "block", mask(front.problem.message), front.problem.line),)
-    if not front.present:
-        return (
-            Finding("front_matter", "block", "no front matter at the top: where the text should go is not said", 1),
-        )
-    try:
-        fields = DraftFront.model_validate(_given(front.values))
-    except ValidationError as e:
-        return tuple(
-            _misfit(text, front, dict(error)) for error in e.errors(include_url=False, include_input=False)[:10]
-        )
+    block = read_header(text)
+    if not isinstance(block, HeaderBlock):
+        return block
+    fields, start = block.header, block.end
     parts = _parts(fields)
     if isinstance(parts, Finding):
         return (parts,)
@@ -164,7 +107,7 @@ def parse_draft(name: str, raw: bytes, file_data: Callable[[str], bytes | None])
         edit=fields.edit,
         section=fields.section,
         old_text=fields.old_text,
-        body=text[front.end :],
+        body=text[start:],
         index=entries,
         sources=fields.sources,
         provenance=fields.provenance,
@@ -172,7 +115,7 @@ def parse_draft(name: str, raw: bytes, file_data: Callable[[str], bytes | None])
         file=fields.file,
         file_data=beside,
         sha256=draft_sha(raw, beside),
-        body_line=line_at(text, front.end),
+        body_line=line_at(text, start),
     )
 
 
@@ -250,7 +193,7 @@ def draft_sha(raw: bytes, file_data: bytes | None) -> str:
     return hashlib.sha256(f"{own}\n{hashlib.sha256(file_data).hexdigest()}\n".encode()).hexdigest()
 
 
-def _parts(fields: DraftFront) -> tuple[Target, tuple[IndexEntry, ...]] | Finding:
+def _parts(fields: Header) -> tuple[Target, tuple[IndexEntry, ...]] | Finding:
     """Target and index entries, validated; the first thing that is wrong as a finding."""
     if (finding := refused(fields.target)) is not None:
         return finding
@@ -267,7 +210,7 @@ def _parts(fields: DraftFront) -> tuple[Target, tuple[IndexEntry, ...]] | Findin
     return (_misplaced(fields, target)) or (target, entries)
 
 
-def _misplaced(fields: DraftFront, target: Target) -> Finding | None:
+def _misplaced(fields: Header, target: Target) -> Finding | None:
     """A finding when a field says something that this kind of change has no use for."""
     if fields.title is not None:
         if fields.edit != "create" or not isinstance(target, CardTarget):
@@ -298,44 +241,6 @@ def _beside(name: str, target: Target, file_data: Callable[[str], bytes | None])
     if data is None:
         return Finding("file", "block", f"file: {shown(name)} does not lie beside the draft, or can't be read")
     return data
-
-
-def _misfit(text: str, front: FrontMatter, error: Mapping[str, object]) -> Finding:
-    """What pydantic found, in words, with the line where the key stands; values are not repeated."""
-    place = error["loc"]
-    path = [str(part) for part in place] if isinstance(place, tuple) else []
-    key = path[0] if path else ""
-    found = re.search(rf"^{re.escape(key)}[ \t]*:", front.block, re.MULTILINE) if key else None
-    offset = text.find(front.block, front.start) if found else -1
-    line = line_at(text, offset + found.start()) if found and offset >= 0 else 1
-    name = ".".join(shown(part) if not part.isidentifier() else part for part in path)
-    message = str(error["msg"])
-    if error["type"] == "extra_forbidden":
-        message = "unknown; known are " + ", ".join((_Entry if len(path) > 1 else DraftFront).model_fields)
-    elif error["type"] == "missing":
-        message = "missing"
-    return Finding("front_matter", "block", mask(f"{name}: {message}"), line)
-
-
-def _given(values: Mapping[str, object]) -> dict[str, object]:
-    """The keys that have a value: `section:` with nothing behind it is as good as none."""
-    return {key: _plain(value) for key, value in values.items() if value != ""}
-
-
-def _plain(value: object) -> object:
-    """Front matter values as pydantic takes them: real dicts and lists."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value
-
-
-def _list(value: object) -> object:
-    """A list of what stands there: one scalar counts as one, an empty one as none."""
-    if isinstance(value, str):
-        return [value] if value.strip() else []
-    return [value] if isinstance(value, Mapping) else value
 
 
 def _entry_value(entry: IndexEntry) -> dict[str, object]:

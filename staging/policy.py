@@ -106,7 +106,7 @@ def refused(target: str) -> Finding | None:
     if (deep == 1 and name in _IDENTITY) or (deep != 2 and name in _OBEYED) or (deep > 1 and top == "agents"):
         return Finding("identity", "block", f"{shown(target)} is changed by a person's hand only, never by a draft")
     own = (deep == 1 and name in _OWN) or (deep > 1 and top in _OWN_FOLDERS)
-    if own or top.startswith(".") or name == "_index.md":
+    if own or top == ".onepen" or name == "_index.md":
         return Finding("target", "block", f"{shown(target)} is onepen's own; no draft can change it")
     return None
 

@@ -143,7 +143,7 @@ class Lines:
         """The lines of a source; None when the worker was given no such file."""
         if path not in self._known:
             text = self._read(path)
-            self._known[path] = None if text is None else tuple(line.rstrip("\r") for line in text.split("\n"))
+            self._known[path] = None if text is None else tuple(_lines(text))
         return self._known[path]
 
     def denies(self, quote: Quote, *, whole: bool = False) -> str | None:
@@ -168,6 +168,14 @@ class Lines:
             if not any(start in begins and start + len(quote.text) in ends for start in places):
                 return f"quote: not a whole line or whole sentences of {place}"
         return None
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text without their ends; an end at the very end begins no further line."""
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    if lines[-1] == "":
+        lines.pop()
+    return lines
 
 
 def _found(line: str, text: str) -> Iterator[int]:

@@ -10,6 +10,7 @@ goes: the draft creates or appends.
 import re
 from collections.abc import Iterator
 
+from ..memory.oneline import made_safe
 from ..memory.target import FileTarget
 from .draft import Draft
 from .finding import Finding, at_most
@@ -37,7 +38,6 @@ FIXED_PHRASES: tuple[re.Pattern[str], ...] = (
 """What may stand as a line or heading of its own; each must match the whole text."""
 
 _MARK = re.compile(r"(?P<heading>#{1,6})[ \t]+|(?P<item>[-*+])[ \t]+")
-_MARKUP = re.compile(r"[<>`\[\]*_|#~]+")
 _SPACE = re.compile(r"\s+")
 
 
@@ -119,7 +119,7 @@ def _front(draft: Draft, words: _Words, held: list[Quote]) -> Iterator[tuple[int
     """What the front matter says that neither the task nor the quotes say; it has no line of the body."""
     if draft.title is not None and not words.titles(draft.title):
         yield 0, "the title is not from the task"
-    said = " \n ".join(_bare(quote.text) for quote in held)
+    said = "\n".join(_bare(quote.text) for quote in held)
     spoken = said.casefold()
     for entry in draft.index:
         summary, cut = _uncut(_bare(entry.summary))
@@ -143,8 +143,8 @@ def _folded(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Text without marks that an index entry can't hold, blanks folded."""
-    return _folded(_MARKUP.sub("", text))
+    """Text as an index entry can hold it."""
+    return made_safe(text, len(text) + 1)
 
 
 def _uncut(text: str) -> tuple[str, bool]:
