@@ -58,10 +58,14 @@ def delegate(place: Path, env: Mapping[str, str]) -> Run:
 
 
 def heavy_imports(arguments: tuple[str, ...], *, cwd: Path, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The heavy libraries that a command imported, as the interpreter's own import log tells."""
-    log = run(interpreter("-X", "importtime", "-m", "onepen", *arguments), cwd=cwd, env=env).stderr
-    imported = {line.rsplit("|", 1)[-1].strip() for line in log.splitlines() if line.startswith("import time:")}
-    return tuple(name for name in HEAVY if name in imported)
+    """The heavy libraries that a command imported."""
+    return imported(run(interpreter("-X", "importtime", "-m", "onepen", *arguments), cwd=cwd, env=env).stderr)
+
+
+def imported(log: str) -> tuple[str, ...]:
+    """The heavy libraries in the interpreter's own import log (`-X importtime`)."""
+    names = {line.rsplit("|", 1)[-1].strip() for line in log.splitlines() if line.startswith("import time:")}
+    return tuple(name for name in HEAVY if name in names)
 
 
 def measure(rounds: int) -> dict[str, object]:

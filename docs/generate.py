@@ -1,16 +1,19 @@
 """Writes the reference pages that are made from code: `python docs/generate.py` (or `make docs`).
 
-The wire's page comes from the docstrings and types of its modules, its example from messages that were really encoded.
+The wire's page comes from the docstrings and types of its modules, its example from messages that were really encoded;
+the life of tasks and drafts comes from the plan's tables, the review page from the policy's.
 A test compares the pages with what this would write.
 """
 
 import ast
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
+from onepen.orchestrator.plan import DRAFT_TRANSITIONS, MAX_CRASHES, MAX_ROUNDS, TRANSITIONS
+from onepen.staging.policy import table_text
 from onepen.subagents import messages, wire
 
 HERE = Path(__file__).resolve().parent
@@ -48,6 +51,84 @@ def wire_page() -> str:
     lines += ["A message is `{role, content}`: `role` is `user` or `assistant`, `content` a list of blocks.", ""]
     lines += _sections(messages, BLOCKS)
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def tasks_page() -> str:
+    """docs/reference/tasks.md."""
+    tasks = [(row.event.__name__, row.phases, row.then) for row in TRANSITIONS]
+    return f"""# The life of a task and of a draft
+
+<!-- Made by docs/generate.py from the tables in orchestrator/plan.py; change them there. -->
+
+A task is a list of events in its `run.jsonl`. What an event does depends on where the task stands; an event that
+meets anything else than what is listed here comes late or twice, and changes nothing.
+
+## A task
+
+{_diagram(tasks)}
+
+{_transitions(tasks)}
+
+`settled` is not the word that you see: a settled task is `committed`, `in_review`, `answered`, `sent_back` or
+`refused`, after its drafts. A worker that crashes is tried again, {MAX_CRASHES} times in all. `Resumed` is your
+`onepen resume`.
+
+## A draft
+
+{_diagram(DRAFT_TRANSITIONS)}
+
+{_transitions(DRAFT_TRANSITIONS)}
+
+`Accepted`, `SentBack`, `Refused` and `Escalated` are verdicts; `Escalated` leaves the draft to a person. A reviewer
+that is no person can send back {MAX_ROUNDS} times, then a person decides. A person may change their mind until the
+draft is committed.
+"""
+
+
+def policy_page() -> str:
+    """docs/reference/policy.md."""
+    return f"""# Who has to agree
+
+<!-- Made by docs/generate.py from the table in staging/policy.py; change it there. -->
+
+Every draft passes the stages of the first row that fits it, in order: `checks` (what can be judged without anybody),
+`model` (a model that judges, where there is one), `person` (you).
+
+{table_text().rstrip()}
+
+- Provenance is the lower of what a draft claims and of what its transcript shows was read; who read an input writes
+  `external`.
+- *auto* is your `--review auto`. *cited*: every statement stands on a quote that was found at its place. *verbatim*:
+  nothing but such quotes, headings and fixed phrases.
+- Without a model its stage falls away. What would then pass by checks alone under `--review auto` must be verbatim;
+  else you are asked.
+"""
+
+
+Transitions = Iterable[tuple[str, tuple[str, ...], tuple[str, ...]]]
+
+
+def _transitions(rows: Transitions) -> str:
+    lines = ["| Event | meets | then |", "|---|---|---|"]
+    lines += [f"| `{event}` | {_words(before)} | {_words(after)} |" for event, before, after in rows]
+    return "\n".join(lines)
+
+
+def _words(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _diagram(rows: Transitions) -> str:
+    """The picture of a table, as text that GitHub draws; what leaves a state as it was is left out."""
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for event, before, after in rows:
+        kept = len(before) == len(after) and set(before) == set(after)
+        for start in () if kept else before:
+            for end in after:
+                if start != end:
+                    arrows.setdefault((start, end), []).append(event)
+    lines = [f"    {start} --> {end}: {', '.join(events)}" for (start, end), events in arrows.items()]
+    return "\n".join(["```mermaid", "stateDiagram-v2", *lines, "```"])
 
 
 def _sections(module: ModuleType, names: tuple[str, ...]) -> Iterator[str]:
@@ -163,8 +244,16 @@ def _plain(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
+PAGES: Mapping[str, Callable[[], str]] = {
+    "reference/wire.md": wire_page,
+    "reference/tasks.md": tasks_page,
+    "reference/policy.md": policy_page,
+}
+
+
 def main() -> None:
-    (HERE / "reference" / "wire.md").write_text(wire_page(), encoding="utf-8")
+    for name, page in PAGES.items():
+        (HERE / name).write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,13 +4,14 @@ import importlib.util
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from onepen.memory.daylog import parse_day
-from onepen.memory.index import parse_index
 
 from onepen.memory.document import parse_document
 from onepen.memory.ids import AgentId, id_from_title
+from onepen.memory.index import parse_index
 from onepen.memory.settings import parse_settings
 from onepen.staging.draft import Draft, DraftFront, parse_draft
 from onepen.staging.quotes import quotes
@@ -30,12 +31,19 @@ def example(title: str, language: str = "markdown") -> str:
     return found.group(1)
 
 
-def test_the_page_of_the_wire_is_what_would_be_made_now() -> None:
+def generate() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
     assert spec is not None and spec.loader is not None
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
-    assert (DOCS / "reference" / "wire.md").read_text(encoding="utf-8") == generate.wire_page(), "run: make docs"
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", ["reference/wire.md", "reference/tasks.md", "reference/policy.md"])
+def test_a_page_that_is_made_from_code_is_what_would_be_made_now(page: str) -> None:
+    pages = generate().PAGES
+    assert len(pages) == 3
+    assert (DOCS / page).read_text(encoding="utf-8") == pages[page](), "run: make docs"
 
 
 def test_the_settings_are_accepted_and_name_every_default() -> None:
