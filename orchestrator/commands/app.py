@@ -148,7 +148,11 @@ def _carry_out(run: Callable[..., int | None], common: Common, values: dict[str,
 
 
 class _Group(TyperGroup):
-    """A group of commands whose help begins with examples."""
+    """A group of commands whose help begins with examples and lists them in the table's order."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        order = {word: None for row in ROWS for word in row.name.split()}
+        return sorted(super().list_commands(ctx), key=list(order).index)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         _write_examples(ctx.command_path, formatter)

@@ -81,9 +81,10 @@ class Shell:
 
     @cached_property
     def service(self) -> "Service":
+        root = self.root
         from ..compose import build_service
 
-        return build_service(self.root)
+        return build_service(root)
 
     @cached_property
     def client(self) -> str | None:

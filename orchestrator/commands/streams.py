@@ -51,13 +51,13 @@ def open_streams() -> None:
 def tell(text: str) -> None:
     """Write to stderr; a reader that is gone is no error."""
     if not _written(sys.stderr, text):
-        sys.stderr = None  # type: ignore[assignment]  # as the interpreter itself does for a closed descriptor
+        sys.stderr = None  # as the interpreter itself does for a closed descriptor
 
 
 def answer(text: str) -> None:
     """Write to stdout; a reader that is gone is no error, and what comes after it is not written."""
     if not _written(sys.stdout, text):
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
 
 
 def _written(stream: TextIO | None, text: str) -> bool:

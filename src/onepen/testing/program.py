@@ -1,0 +1,106 @@
+"""The real `onepen` program as a child process, with pipes or on a terminal of its own, as a shell would start it."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROGRAM = Path(sys.executable).parent / "onepen"
+LIMIT = 30.0
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a run ended; `screen` is what a terminal was sent, empty without one."""
+
+    code: int
+    out: str = ""
+    err: str = ""
+    screen: str = ""
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Program:
+    """onepen in an environment that holds nothing but PATH, HOME and LANG; `home` is also the folder it starts in."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home.resolve()
+        self.env = {"PATH": f"{PROGRAM.parent}:{os.environ['PATH']}", "HOME": str(self.home), "LANG": "C.UTF-8"}
+
+    def __call__(
+        self, *args: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, stdin: str | bytes = ""
+    ) -> Ran:
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            [PROGRAM, *map(str, args)],
+            cwd=cwd or self.home, env={**self.env, **(env or {})}, input=data, capture_output=True, timeout=LIMIT,
+        )  # fmt: skip
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def ok(
+        self, *args: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, stdin: str = ""
+    ) -> Ran:
+        ran = self(*args, cwd=cwd, env=env, stdin=stdin)
+        assert ran.code == 0, ran
+        return ran
+
+    def json(self, *args: str | Path, cwd: Path | None = None) -> Any:
+        return self.ok(*args, "--json", cwd=cwd).json
+
+    def shell(self, script: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Ran:
+        """A line of bash; pipefail is off, as it is at a prompt."""
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=cwd or self.home, env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=LIMIT,
+        )  # fmt: skip
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def terminal(
+        self, *args: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, types: bytes = b""
+    ) -> Ran:
+        """All three streams on a terminal; what is typed arrives once a question stands there."""
+        ours, theirs = pty.openpty()
+        child = subprocess.Popen(
+            [PROGRAM, *map(str, args)],
+            cwd=cwd or self.home, env={**self.env, "TERM": "xterm-256color", **(env or {})},
+            stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        )  # fmt: skip
+        os.close(theirs)
+        try:
+            screen = _watch(ours, types)
+            code = child.wait(LIMIT)
+        finally:
+            child.kill()
+            child.wait()
+            os.close(ours)
+        return Ran(code, screen=screen.decode(errors="replace"))
+
+
+def _watch(terminal: int, types: bytes) -> bytes:
+    """Everything on the screen until the program ends; answers the first question ("] " or "? ") with `types`."""
+    seen, deadline = b"", time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 0.2)[0]:
+            continue
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # the other end is closed: the program ended
+            return seen
+        if not part:
+            return seen
+        seen += part
+        if types and seen.endswith((b"] ", b"? ")):
+            os.write(terminal, types)
+            types = b""
+    raise AssertionError(f"still running after {LIMIT} s: {seen!r}")

@@ -1,0 +1,63 @@
+"""What is seen on stderr while work runs."""
+
+import io
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from onepen.orchestrator.commands.progress import LiveProgress, PlainProgress
+from onepen.orchestrator.commands.tasks import summary
+from onepen.orchestrator.results import TaskView
+from onepen.orchestrator.service import ProgressLine
+
+DONE = TaskView(task="t1", agent="researcher", client=None, status="in_review", attempts=1, text="x", seconds=3.24)
+
+
+def clock(*seconds: float) -> Iterator[float]:
+    yield from seconds
+
+
+def test_plain_progress_is_a_line_at_the_start_one_each_thirty_seconds_and_one_at_the_end() -> None:
+    said: list[str] = []
+    ticks = clock(0, 1, 29.9, 30, 31, 60)
+    progress = PlainProgress(said.append, lambda: next(ticks))
+    for text in ("starts", "reads a", "reads b", "reads c", "reads d", "writes"):
+        progress.line(ProgressLine("t1", "researcher", text))
+    progress.end((DONE,))
+    assert said == [
+        "t1 researcher: starts\n",
+        "t1 researcher: reads c\n",
+        "t1 researcher: writes\n",
+        "t1 researcher: in_review, 3.2 s\n",
+    ]
+
+
+def test_each_task_has_its_own_first_line() -> None:
+    said: list[str] = []
+    progress = PlainProgress(said.append, lambda: 0.0)
+    for task in ("t1", "t2", "t1"):
+        progress.line(ProgressLine(task, "researcher", "starts"))
+    assert said == ["t1 researcher: starts\n", "t2 researcher: starts\n"]
+
+
+def test_what_a_worker_says_has_no_power_over_the_screen() -> None:
+    said: list[str] = []
+    PlainProgress(said.append, lambda: 0.0).line(ProgressLine("t1", "a", "\x1b[2Jgone\nonepen: all is well"))
+    assert said == ["t1 a: \\x1b[2Jgone onepen: all is well\n"]
+
+
+def test_the_live_line_shows_markup_as_text_and_is_cut() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=40, color_system=None)
+    status = console.status("starting")
+    progress = LiveProgress(status, 40)
+    progress.line(ProgressLine("t1", "researcher", "[red]reads[/red] a rather long name of a file"))
+    console.print(status.renderable)
+    assert "t1 researcher: [red]reads[/red] a r…" in screen.getvalue()
+
+
+def test_the_summary_of_a_task_that_failed_says_why() -> None:
+    failed = TaskView(
+        task="t2", agent="writer", client=None, status="failed", attempts=3, text="x", seconds=1, reason="it crashed"
+    )
+    assert summary(failed) == "t2 writer: failed, 1.0 s: it crashed"

@@ -1,0 +1,66 @@
+"""Text for people: nothing from outside has power over the screen, and nothing vital is cut."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onepen.orchestrator.commands.text import cut, one_line, pad, table, visible, width
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("plain", "plain"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("a\x07b\x00c", "a\\x07b\\x00c"),
+        ("\u202eevil", "\\u202eevil"),
+        ("tag\U000e0041", "tag\\U000e0041"),
+        ("zero\u200bwidth", "zero\\u200bwidth"),
+        ("line\r\nend\r", "line\nend\\x0d"),
+        ("tab\tand\nline", "tab\tand\nline"),
+        ("Müller 焼成 👩‍👩‍👧 می‌خواهم", "Müller 焼成 👩‍👩‍👧 می‌خواهم"),
+        ("half \ud83d", "half \\ud83d"),
+    ],
+)
+def test_visible(raw: str, shown: str) -> None:
+    assert visible(raw) == shown
+
+
+@given(st.text())
+def test_nothing_that_moves_a_cursor_is_left(text: str) -> None:
+    left = {unicodedata.category(c) for c in visible(text) if c not in "\n\t"}
+    assert not left & {"Cc", "Cs", "Zl", "Zp"}
+
+
+@given(st.text(), st.integers(1, 40))
+def test_cut_text_fits(text: str, columns: int) -> None:
+    assert width(cut(one_line(text), columns)) <= columns
+
+
+@given(st.text(max_size=20), st.integers(0, 40))
+def test_padded_text_fills(text: str, columns: int) -> None:
+    assert width(pad(text, columns)) == max(width(text), columns)
+
+
+def test_a_wide_character_takes_two_columns() -> None:
+    assert width("焼成 a") == 6
+    assert cut("焼成焼成", 5) == "焼成…"
+
+
+def test_a_table_is_aligned_and_its_last_column_cut() -> None:
+    rows = [("t1-1", "projects/kiln.md", "researcher, a long remark"), ("t10-12", "MEMORY.md", "x")]
+    assert table(rows, 44) == (
+        "t1-1    projects/kiln.md  researcher, a lon…\n"
+        "t10-12  MEMORY.md         x\n"
+    )  # fmt: skip
+
+
+def test_a_narrow_table_stands_one_field_a_line_and_keeps_ids_whole() -> None:
+    rows = [("t1-1", "projects/a-rather-long-card-id.md", "a remark of some length")]
+    assert table(rows, 20) == "t1-1\n  projects/a-rather-long-card-id.md\n  a remark of some…\n"
+
+
+def test_an_empty_table_is_nothing() -> None:
+    assert table([], 80) == ""
