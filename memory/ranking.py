@@ -35,7 +35,7 @@ _DIGIT = re.compile(r"\d")
 _K1, _B = 1.2, 0.35
 _LEAST, _BY_COVERAGE, _BY_SENTENCE = 0.3, 0.5, 0.4
 _WITH_FIGURE = 1.15
-_CONTEXT = 0.45
+_CONTEXT = 0.6
 _CONTEXT_COVERS = 0.75
 _RELATIVE = 0.5
 _NEIGHBOURS = 0.25
@@ -68,7 +68,7 @@ class _Analysed:
 
     @cached_property
     def own(self) -> Counter[str]:
-        return Counter(terms(_without_headings(self.passage.text)))
+        return Counter(terms(self.passage.text))
 
     @cached_property
     def context(self) -> frozenset[str]:
@@ -222,12 +222,6 @@ def _frequency(each: _Analysed, term: str) -> int:
 def _analysed(passage: Passage) -> _Analysed:
     around = fold(f"{passage.context} {_words_of_path(passage.path)}")
     return _Analysed(passage, fold(passage.text), around, len(passage.text) + 20.0)
-
-
-def _without_headings(text: str) -> str:
-    lines = text.split("\n")
-    body = [line for line in lines if not is_heading(line)]
-    return "\n".join(body if any(line.strip() for line in body) else lines)
 
 
 def _words_of_path(path: str) -> str:
