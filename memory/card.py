@@ -38,10 +38,12 @@ from .target import CardTarget, NoteTarget
 __all__ = [
     "CardEdit",
     "CardExists",
+    "CardTarget",
     "EditKind",
     "EditRefused",
     "NoSuchCard",
     "NoSuchSection",
+    "NoteTarget",
     "NothingToChange",
     "OldTextAmbiguous",
     "OldTextEmpty",

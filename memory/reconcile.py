@@ -3,6 +3,8 @@
 Nothing is deleted here: an entry whose section is gone, or a card whose file is gone, stays for a person to decide.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -11,6 +13,9 @@ from .document import Document, Section
 from .entry import IndexEntry, auto_entry
 from .index import Index, IndexedCard, parse_index
 from .sheet import Sheet
+
+# Words that tell: in scripts without blanks a whole run counts as one.
+_WORD = re.compile(r"\w{4,}")
 
 DriftKind = Literal["card_missing", "card_unindexed", "entry_missing", "entry_orphan", "section_renamed"]
 
@@ -45,9 +50,9 @@ def drift(index: Index, cards: Mapping[str, Document]) -> tuple[Drift, ...]:
             continue
         match = _match(block, cards[card])
         for section in match.missing:
-            found.append(Drift(card, "entry_missing", section.id, f"{card}.md#{section.id} has no entry in the index"))
+            found.append(Drift(card, "entry_missing", section.id, f"{card}.md#{section.id} has no entry"))
         for orphan in match.orphans:
-            found.append(Drift(card, "entry_orphan", orphan, f"entry {card}.md#{orphan} leads to no section"))
+            found.append(Drift(card, "entry_orphan", orphan, f"entry {card}.md#{orphan}: no such section"))
         for old, new in match.renamed.items():
             found.append(Drift(card, "section_renamed", old, f"section {old} of {card}.md is now {new}"))
     return tuple(found)
@@ -112,31 +117,44 @@ def _match(block: IndexedCard, document: Document) -> _Match:
     kept = {name: entry for name, entry in entries.items() if name in known}
     lost = [name for name in entries if name not in known]
     new = [name for name in sections if name not in entries]
-    renamed = _renamed([*entries], lost, [*sections], new) if lost and new else {}
+    renamed = _renamed(document, entries, lost, [*sections], new) if lost and new else {}
     missing = tuple(sections[name] for name in new if name not in renamed.values())
     return _Match(kept, renamed, missing, tuple(name for name in lost if name not in renamed))
 
 
 def _renamed(
-    entries: Sequence[str], lost: Sequence[str], sections: Sequence[str], new: Sequence[str]
+    document: Document,
+    entries: Mapping[str, IndexEntry],
+    lost: Sequence[str],
+    sections: Sequence[str],
+    new: Sequence[str],
 ) -> dict[str, str]:
-    """Lost entries whose place in the card was taken by exactly one new section.
+    """The new names of lost entries: of each whose place was taken by exactly one new section.
 
-    The place of an entry is between the nearest entries before and behind it whose sections are still there.
+    The place of an entry is between the nearest entries before and behind it whose sections are still there. Where
+    several came or went in one place, the words of the entry must say which is which.
     """
-    if len(lost) == 1 and len(new) == 1:
-        before, behind = _neighbours(entries, lost[0], sections)
-        between = _between(sections, before, behind)
-        return {lost[0]: new[0]} if new[0] in between or before is behind is None else {}
-    found: dict[str, str] = {}
     gaps: dict[tuple[str | None, str | None], list[str]] = {}
     for name in lost:
-        gaps.setdefault(_neighbours(entries, name, sections), []).append(name)
+        gaps.setdefault(_neighbours([*entries], name, sections), []).append(name)
+    pairs: list[tuple[str, str]] = []
     for (before, behind), names in gaps.items():
         took = [name for name in _between(sections, before, behind) if name in new]
         if len(names) == 1 and len(took) == 1:
-            found[names[0]] = took[0]
-    return found if len(set(found.values())) == len(found) else {}
+            pairs.append((names[0], took[0]))
+            continue
+        for name in names:
+            likely = [one for one in took if _tells_of(entries[name], document.section_text(one))]
+            pairs.extend((name, one) for one in likely if len(likely) == 1)
+    taken = Counter(one for _, one in pairs)
+    return {name: one for name, one in pairs if taken[one] == 1}
+
+
+def _tells_of(entry: IndexEntry, text: str) -> bool:
+    """Whether most words of an entry stand in a text."""
+    words = set(_WORD.findall(f"{entry.summary} {' '.join(entry.keywords)}".casefold()))
+    there = set(_WORD.findall(text.casefold()))
+    return bool(words) and len(words & there) * 2 > len(words)
 
 
 def _neighbours(entries: Sequence[str], name: str, sections: Sequence[str]) -> tuple[str | None, str | None]:

@@ -31,11 +31,20 @@ class Sheet:
             line = self._lines.lines[place.heading]
             new = _heading(card_id, title).removeprefix("## ")
             self._instead[place.heading] = _HEADING.sub(lambda match: match[1] + new, line, count=1)
+        if place.id != card_id:
+            self._lead_to(card_id, place)
         if place.status_line is None:
             if facts:
                 self._behind.setdefault(place.heading, []).insert(0, facts)
         else:
             self._instead[place.status_line] = _with_facts(self._lines.lines[place.status_line], place, status, updated)
+
+    def _lead_to(self, card_id: str, place: CardPlace) -> None:
+        """Let the entries of a card whose name was spelt otherwise lead to its file."""
+        for found in place.entries.values():
+            if found.entry.link is None:
+                line = self._lines.lines[found.line]
+                self._instead[found.line] = line.replace(f"{place.id}.md#", f"{card_id}.md#", 1)
 
     def put_entry(self, card: str, entry: IndexEntry, *, after: str | None = None) -> None:
         """An entry in the place of the one of that section, else behind section `after`, else behind the last."""
@@ -74,7 +83,9 @@ class Sheet:
             label = new if match["label"] == old else match["label"]
             return f"{match['head']}{label}{match['mid']}{new}"
 
-        self._instead[found.line] = _LINK.sub(renamed, self._lines.lines[found.line], count=1)
+        self._instead[found.line] = _LINK.sub(
+            renamed, self._instead.get(found.line, self._lines.lines[found.line]), count=1
+        )
 
     def drop_card(self, card_id: str) -> None:
         """Heading, status line, entries, and the blank lines among them; the rest of the block stays."""
