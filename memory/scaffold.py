@@ -16,7 +16,7 @@ from . import files
 from .frontmatter import parse_front_matter, render_front_matter
 from .ids import AgentId, ClientId, check_title
 from .index import empty_index
-from .registry import registry_text
+from .registry import new_registry
 from .workspace import SETTINGS
 
 SHIPPED_AGENTS = ("researcher", "writer", "reviewer", "synthesizer", "distiller")
@@ -30,7 +30,7 @@ class Planned:
     data: bytes
 
 
-def plan_workspace(existing: Callable[[str], bool], id: str, name: str, today: date) -> tuple[Planned, ...]:
+def plan_workspace(existing: Callable[[str], bool], id: str, name: str, today: date) -> tuple[Planned, ...]:  # noqa: A002
     """What a workspace lacks; `existing` tells whether a path is taken. `id` names the workspace for ever.
 
     Raises BadTitle for a name that is no title; an empty one is fine.
@@ -57,7 +57,7 @@ def plan_client(client: ClientId, title: str) -> tuple[Planned, ...]:
 
 
 def plan_agent(agent: AgentId, title: str, text: str | None) -> Planned:
-    """The definition of an agent, relative to the workspace: `text` as it is or, without one, a beginning to go on from.
+    """The definition of an agent, relative to the workspace: `text` as it is or, without one, a beginning.
 
     Raises BadTitle.
     """
@@ -72,7 +72,7 @@ def plan_agent(agent: AgentId, title: str, text: str | None) -> Planned:
     return Planned(f"agents/{agent}.md", text.encode())
 
 
-def init(root: Path, *, id: str, name: str, today: date) -> tuple[str, ...]:
+def init(root: Path, *, id: str, name: str, today: date) -> tuple[str, ...]:  # noqa: A002
     """Make what a workspace in `root` lacks, the folder itself included; the paths that were made.
 
     Raises BadTitle, NotADirectoryError for a `root` that is a file, or another OSError.
@@ -93,15 +93,15 @@ def shipped(name: str) -> str:
     return resources.files(__package__).joinpath("shipped", *name.split("/")).read_bytes().decode()
 
 
-def _workspace_texts(id: str, name: str, today: date) -> dict[str, str]:
+def _workspace_texts(workspace: str, name: str, today: date) -> dict[str, str]:
     agents = {agent: shipped(f"agents/{agent}.md") for agent in sorted(SHIPPED_AGENTS)}
     return {
-        SETTINGS: _settings(id, name, today),
+        SETTINGS: _settings(workspace, name, today),
         **{note: shipped(note) for note in ("SOUL.md", "USER.md", "RULES.md", "OPS.md", "BRIEF.md", "MEMORY.md")},
         "projects/_index.md": empty_index("Projects"),
         "research/_index.md": empty_index("Research"),
         "agents/RULES.md": shipped("agents/RULES.md"),
-        "agents/_index.md": registry_text((agent, agent, _description(text)) for agent, text in agents.items()),
+        "agents/_index.md": new_registry({agent: _description(text) for agent, text in agents.items()}, today),
         **{f"agents/{agent}.md": text for agent, text in agents.items()},
         ".gitignore": shipped("gitignore"),
         ".gitattributes": shipped("gitattributes"),
@@ -114,11 +114,11 @@ def _description(definition: str) -> str:
     return parse_front_matter(definition).text("description") or ""
 
 
-def _settings(id: str, name: str, today: date) -> str:
+def _settings(workspace: str, name: str, today: date) -> str:
     return (
         f"# Settings of this workspace, made on {today.isoformat()}. They set facts and limits;\n"
         "# what is switched on stands in your own config.\n"
-        f"id = {json.dumps(id)}\n"
+        f"id = {json.dumps(workspace)}\n"
         f"name = {json.dumps(name, ensure_ascii=False)}\n"
         '# timezone = "Europe/Berlin"   # by which day logs are dated; without it, the system\'s\n'
     )
