@@ -16,7 +16,7 @@ from . import files
 from .frontmatter import parse_front_matter, render_front_matter
 from .ids import AgentId, ClientId, check_title
 from .index import empty_index
-from .registry import new_registry
+from .registry import registry_text
 from .workspace import SETTINGS
 
 SHIPPED_AGENTS = ("researcher", "writer", "reviewer", "synthesizer", "distiller")
@@ -101,7 +101,7 @@ def _workspace_texts(workspace: str, name: str, today: date) -> dict[str, str]:
         "projects/_index.md": empty_index("Projects"),
         "research/_index.md": empty_index("Research"),
         "agents/RULES.md": shipped("agents/RULES.md"),
-        "agents/_index.md": new_registry({agent: _description(text) for agent, text in agents.items()}, today),
+        "agents/_index.md": registry_text((agent, agent, _description(text)) for agent, text in agents.items()),
         **{f"agents/{agent}.md": text for agent, text in agents.items()},
         ".gitignore": shipped("gitignore"),
         ".gitattributes": shipped("gitattributes"),
