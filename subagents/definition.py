@@ -76,7 +76,7 @@ class AgentDefinition:
 def parse_definition(agent: AgentId, text: str) -> AgentDefinition:
     """The definition in a file's text; it never raises: what can't be understood is left out and said in `notices`."""
     front = parse_front_matter(text)
-    values, notices = _values(front)
+    values, notices = _values(front, text)
     wanted, unknown = _tools(values.get("tools"))
     denied, _ = _tools(values.get("disallowedTools"))
     if wanted is None:
@@ -99,12 +99,12 @@ def parse_definition(agent: AgentId, text: str) -> AgentDefinition:
     )
 
 
-def _values(front: FrontMatter) -> tuple[Mapping[str, Value], list[str]]:
+def _values(front: FrontMatter, text: str) -> tuple[Mapping[str, Value], list[str]]:
     if front.problem is None:
         return front.values, []
     if not front.present:
         return {}, [f"line {front.problem.line}: {front.problem.message}; read as a prompt without front matter"]
-    lenient: Mapping[str, Value] = lenient_values(front.block)
+    lenient: Mapping[str, Value] = lenient_values(text)
     return lenient, [f"line {front.problem.line}: {front.problem.message}; its front matter was read line by line"]
 
 

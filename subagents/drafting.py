@@ -1,0 +1,300 @@
+"""What a worker may write: drafts, files with checked names in the one folder that is its own.
+
+A draft is tried on the card as it is before it is written, so that a model hears at once what a reviewer would say.
+The same call again is answered with "already done": small models repeat themselves.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from ..memory import files
+from ..memory.card import CardEdit, EditKind, apply_edit
+from ..memory.document import Document, parse_document
+from ..memory.errors import MemoryFault
+from ..memory.guard import UnsafeFile, read_beneath
+from ..memory.ids import CardId, id_from_title, shown
+from ..memory.index import IndexEntry
+from ..memory.passage_match import find_once
+from ..memory.target import CardTarget, FileTarget, NoteTarget, Target, parse_target
+from ..staging.draft import MAX_BYTES, Draft, edit_of, parse_draft, render_draft
+from ..staging.policy import Provenance
+from .reading import Reading, section_of
+from .toolinput import EditDraft, Entry, ProposeEdit, ToolRefused, WriteDraft
+
+MOST_DRAFTS = 64
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_ANY_DAY = date(2000, 1, 1)  # a draft is tried on the card, and the day it is dated then doesn't matter
+
+
+class Drafting:
+    """Writes drafts into `folder`; `target` is where the task's result should go, if somebody said so."""
+
+    def __init__(self, folder: Path, reading: Reading, target: str | None) -> None:
+        self._folder = folder
+        self._reading = reading
+        self._target = target
+        self.names: list[str] = []
+        """Drafts written by this worker, in order."""
+
+    def write(self, given: WriteDraft) -> str:
+        """Write a draft as the tool `write_draft` describes it; what came of it, for the model."""
+        target = self._where(given)
+        before = self._reading.text(target)
+        edit = given.edit or _edit(target, before, given)
+        section = given.section
+        if section is not None and before is not None and edit != "create":
+            section = section_of(parse_document(before), section, "section")
+        text = "" if edit == "remove" else given.text
+        title = given.title if edit == "create" and isinstance(target, CardTarget) else None
+        if isinstance(target, FileTarget):
+            section, edit = None, ("create" if before is None else "replace")
+        change = CardEdit(
+            CardTarget("projects", target.project) if isinstance(target, FileTarget) else target,
+            edit,
+            section,
+            given.old_text or "",
+            text,
+            title,
+        )
+        after = parse_document(text if isinstance(target, FileTarget) else apply_edit(before, change, _ANY_DAY))
+        entries = self._entries(given.index or (), after, target, section)
+        note = self._note(target)
+        return self._put(given.name, target, change, entries, given.sources or ()) + note
+
+    def propose(self, given: ProposeEdit) -> str:
+        """Write the draft of a small edit; what came of it, for the model."""
+        target = self._reading.target(given.card.partition("#")[0])
+        if isinstance(target, FileTarget):
+            raise ToolRefused(f"{target}: a file of a project is written as a whole; use write_draft with this target")
+        before = self._reading.text(target)
+        assert before is not None  # `target` has found it
+        anchor = given.card.partition("#")[2]
+        name = given.section or anchor or None
+        section = None if name is None else section_of(parse_document(before), name, "section")
+        kind: EditKind = "replace" if given.new_text else "remove"
+        if not given.old_text:
+            raise ToolRefused(
+                "propose_edit: old_text: it is empty, which is not allowed; copy the words that are to go, "
+                "or add text by write_draft with edit=append"
+            )
+        change = CardEdit(target, kind, section, given.old_text, given.new_text)
+        after = parse_document(apply_edit(before, change, _ANY_DAY))
+        entries = self._entries((given.index_entry,), after, target, section)
+        draft_name = f"{target.card}-{_slug(section)}" if section else target.card
+        return self._put(f"{draft_name}.md", target, change, entries, given.sources or (), fresh=True)
+
+    def edit(self, given: EditDraft) -> str:
+        """Change words of a draft; what came of it, for the model."""
+        name = self._existing(given.name)
+        draft = self._draft(name)
+        text = draft.body if draft.file_data is None else draft.file_data.decode()
+        if given.old_text not in text and given.new_text and text.count(given.new_text) == 1:
+            return f"{name}: already done; the text stands there as you want it"
+        if not given.old_text or given.old_text == given.new_text:
+            raise ToolRefused("edit_draft: old_text must not be empty, and new_text must differ from it")
+        place = find_once(text, given.old_text, 0, len(text), f"the text of {name}")
+        changed = text[: place.start] + given.new_text + text[place.end :]
+        if isinstance(draft.target, FileTarget):
+            self._write_file(name, draft.target, changed, draft.index, draft.sources)
+            return f"{name}: changed"
+        before = edit_of(draft, None)
+        change = CardEdit(before.target, before.kind, before.section, before.old_text, changed, before.title)
+        apply_edit(self._reading.text(draft.target), change, _ANY_DAY)
+        self._write(name, self._rendered(draft.target, change, draft.index, draft.sources))
+        return f"{name}: changed"
+
+    def _where(self, given: WriteDraft) -> Target:
+        """The target of a draft: the one named, else the task's, else a new finding."""
+        named = (given.target or self._target or "").strip()
+        if named:
+            try:
+                return parse_target(named)
+            except MemoryFault as first:
+                return self._guessed(named, first)
+        title = given.title or parse_document(given.text).title or (given.name or "").removesuffix(".md")
+        if not title:
+            raise ToolRefused("write_draft: neither target nor title says where it goes; give a title")
+        return CardTarget("research", CardId(id_from_title(title)))
+
+    def _guessed(self, named: str, fault: MemoryFault) -> Target:
+        """The card that a name without its folder means; else the fault of the name as it was given."""
+        if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*(?:\.md)?", named):
+            try:
+                return self._reading.target(named)
+            except ToolRefused:
+                if self._target and self._target.rpartition("/")[2].removesuffix(".md") == named.removesuffix(".md"):
+                    return parse_target(self._target)
+        raise ToolRefused(f"write_draft: {fault.message}") from fault
+
+    def _entries(
+        self, given: Sequence[Entry], after: Document, target: Target, section: str | None
+    ) -> tuple[IndexEntry, ...]:
+        """Index entries whose sections are there once the draft stands; raises ToolRefused or EntryRefused."""
+        if isinstance(target, NoteTarget):
+            return ()
+        entries = []
+        for one in given:
+            if isinstance(target, FileTarget):
+                where = target.path
+            elif one.section_id is not None:
+                where = section_of(after, one.section_id, "index: section_id")
+            elif section is not None:
+                where = section
+            else:
+                raise ToolRefused("index: section_id is missing; name the section that the entry describes")
+            entries.append(IndexEntry(where, one.summary.strip(), tuple(one.keywords or ())))
+        return tuple(entries)
+
+    def _note(self, target: Target) -> str:
+        if self._target is not None and str(target) != self._target:
+            return f" (this task's result should go to {self._target}; this draft goes elsewhere)"
+        return ""
+
+    def _put(
+        self,
+        wanted: str | None,
+        target: Target,
+        change: CardEdit,
+        entries: Sequence[IndexEntry],
+        sources: Sequence[str],
+        fresh: bool = False,
+    ) -> str:
+        """Write a draft under the name wanted, or one made of its target; an equal one is left as it is."""
+        name = self._name(wanted or str(target).rpartition("/")[2])
+        while name in self.names and not self._is_same(name, target, change):
+            if wanted is not None and not fresh:
+                raise ToolRefused(f"name {name}: another draft of this task has it; leave name out, or change it")
+            name = _next_name(name)
+        if name not in self.names and len(self.names) >= MOST_DRAFTS:
+            raise ToolRefused(f"{name}: a task has at most {MOST_DRAFTS} drafts; put it into one of them")
+        if isinstance(target, FileTarget):
+            done = self._write_file(name, target, change.text, entries, sources)
+        else:
+            done = self._write(name, self._rendered(target, change, entries, sources))
+        if not done:
+            return f"{name}: already done; the same draft is there"
+        again = name in self.names
+        if not again:
+            self.names.append(name)
+        rest = (
+            ""
+            if entries or isinstance(target, NoteTarget)
+            else "; no index entry was given, one is made of its headings"
+        )
+        return f"{name}: {'written again' if again else 'written'} ({change.kind} {target}){rest}"
+
+    def _is_same(self, name: str, target: Target, change: CardEdit) -> bool:
+        """Whether a draft of that name changes the same passage, so that writing it again replaces it."""
+        draft = self._draft(name)
+        passage = (draft.target, draft.edit, draft.section, draft.old_text)
+        same = passage == (target, change.kind, change.section, change.old_text)
+        # Two texts to append are two drafts: neither may push out the other.
+        return same and (change.kind != "append" or draft.body == change.text)
+
+    def _rendered(
+        self, target: Target, change: CardEdit, entries: Sequence[IndexEntry], sources: Sequence[str]
+    ) -> bytes:
+        return render_draft(
+            target=target,
+            edit=change.kind,
+            section=change.section,
+            old_text=change.old_text,
+            body=change.text,
+            index=entries,
+            sources=sources,
+            provenance=self._provenance(),
+            title=change.title,
+        )
+
+    def _provenance(self) -> Provenance:
+        return "external" if self._reading.external else "agent"
+
+    def _write_file(
+        self, name: str, target: FileTarget, text: str, entries: Sequence[IndexEntry], sources: Sequence[str]
+    ) -> bool:
+        """A file of a project: Markdown is the draft's body, anything else lies beside its draft."""
+        edit: EditKind = "create" if self._reading.text(target) is None else "replace"
+        change = CardEdit(CardTarget("projects", target.project), edit, text=text)
+        if target.path.endswith(".md"):
+            return self._write(name, self._rendered(target, change, entries, sources))
+        beside = name.removesuffix(".md")
+        raw = render_draft(
+            target=target,
+            edit=edit,
+            body=f"The file lies beside this draft: {beside}\n",
+            index=entries,
+            sources=sources,
+            provenance=self._provenance(),
+            file=beside,
+        )
+        new = self._write(beside, text.encode())
+        return self._write(name, raw) or new
+
+    def _write(self, name: str, data: bytes) -> bool:
+        """Write a file of the drafts folder; False if it holds these bytes already."""
+        if len(data) > MAX_BYTES:
+            raise ToolRefused(f"{name}: it would have {len(data):,} bytes, a draft has at most {MAX_BYTES:,}; split it")
+        if self._read(name) == data:
+            return False
+        files.replace(self._folder / name, data)
+        return True
+
+    def _read(self, name: str) -> bytes | None:
+        try:
+            return read_beneath(self._folder, name, max_bytes=MAX_BYTES)
+        except UnsafeFile as e:
+            if e.kind == "missing":
+                return None
+            raise ToolRefused(f"draft {e.message}; choose another name") from e
+
+    def _draft(self, name: str) -> Draft:
+        raw = self._read(name)
+        if raw is None:
+            raise ToolRefused(f"draft {shown(name)}: not there any more; write it again")
+        draft = parse_draft(name, raw, self._read)
+        if not isinstance(draft, Draft):
+            raise ToolRefused(f"draft {shown(name)}: {draft[0].message}; write it again")
+        return draft
+
+    def _existing(self, name: str) -> str:
+        own = self._name(name)
+        if own in self.names:
+            return own
+        listed = ", ".join(self.names) or "none yet; use write_draft"
+        raise ToolRefused(f"draft {shown(name)}: not a draft of this task; drafts: {listed}")
+
+    def _name(self, wanted: str) -> str:
+        """The file name of a draft, checked: one plain segment that ends with .md; raises ToolRefused."""
+        text = wanted.strip().removeprefix("./").removeprefix("drafts/")
+        name = text if text.endswith(".md") else f"{text}.md"
+        if not _NAME.fullmatch(name) or name.startswith("_index"):
+            raise ToolRefused(
+                f"name {shown(wanted)}: a draft's name is 1 to 97 letters, digits, '-', '_' or '.', without a folder; "
+                "leave it out and it gets one"
+            )
+        if name.partition(".")[0].lower() in CardId.reserved:
+            raise ToolRefused(f"name {shown(wanted)}: this name is reserved by some systems; choose another")
+        twin = next((one for one in self.names if one != name and one.lower() == name.lower()), None)
+        return twin or name
+
+
+def _edit(target: Target, before: str | None, given: WriteDraft) -> EditKind:
+    if before is None:
+        return "create"
+    if given.old_text:
+        return "replace" if given.text else "remove"
+    return "replace" if isinstance(target, FileTarget) else "append"
+
+
+def _slug(section: str) -> str:
+    plain = re.sub(r"[^a-z0-9-]+", "", section.lower())[:40].strip("-")
+    return plain or "edit"
+
+
+def _next_name(name: str) -> str:
+    match = re.fullmatch(r"(?P<stem>.*?)(?:-(?P<number>[0-9]+))?\.md", name)
+    assert match is not None
+    return f"{match['stem']}-{int(match['number'] or 1) + 1}.md"

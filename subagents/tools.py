@@ -1,0 +1,87 @@
+"""The toolbox of a worker: runs what the model asks for, and turns every refusal into a result that the model reads."""
+
+from collections.abc import Callable, Mapping
+
+from ..memory.errors import OnepenError
+from .drafting import Drafting
+from .messages import ToolResult, ToolUse, well_formed
+from .reading import Reading
+from .toolinput import (
+    EditDraft,
+    ProposeEdit,
+    ReadCard,
+    ReadInput,
+    ReportInput,
+    Search,
+    ToolRefused,
+    WriteDraft,
+    parse_input,
+)
+
+Ask = Callable[[str, Mapping[str, object]], tuple[str, bool]]
+"""Has a tool answered by the orchestrator: its name and input, then what it says and whether that is an error."""
+
+
+class Toolbox:
+    """The tools that one agent may use, `allowed`; `report` is filled once the model has called that tool."""
+
+    def __init__(self, allowed: frozenset[str], reading: Reading, drafting: Drafting, ask: Ask) -> None:
+        self._allowed = allowed | {"report"}
+        self._reading = reading
+        self._drafting = drafting
+        self._ask = ask
+        self._known: Mapping[str, Callable[[object], str]] = {
+            "edit_draft": lambda given: drafting.edit(parse_input("edit_draft", EditDraft, given)),
+            "propose_edit": lambda given: drafting.propose(parse_input("propose_edit", ProposeEdit, given)),
+            "read_card": self._read_card,
+            "read_input": self._read_input,
+            "report": self._report,
+            "search": self._search,
+            "write_draft": lambda given: drafting.write(parse_input("write_draft", WriteDraft, given)),
+        }
+        self.report: ReportInput | None = None
+
+    @property
+    def drafts(self) -> tuple[str, ...]:
+        """Names of the drafts written so far."""
+        return tuple(self._drafting.names)
+
+    def run(self, use: ToolUse) -> ToolResult:
+        """The result of one call; what can't be done is an error result with the reason."""
+        try:
+            content = self._tool(use.name)(use.input)
+        except OnepenError as e:
+            return ToolResult(use.id, well_formed(e.message), is_error=True)
+        return ToolResult(use.id, well_formed(content))
+
+    def _tool(self, name: str) -> Callable[[object], str]:
+        tool = self._known.get(name)
+        mine = ", ".join(sorted(self._allowed & self._known.keys()))
+        if tool is None:
+            raise ToolRefused(f"there is no tool {name[:64]!r}; yours are: {mine}")
+        if name not in self._allowed:
+            raise ToolRefused(f"{name}: this agent may not use it; its definition gives it: {mine}")
+        return tool
+
+    def _read_card(self, given: object) -> str:
+        wanted = parse_input("read_card", ReadCard, given)
+        return self._reading.card(wanted.card, wanted.section, wanted.start).render()
+
+    def _read_input(self, given: object) -> str:
+        wanted = parse_input("read_input", ReadInput, given)
+        return self._reading.input(wanted.name, wanted.start, wanted.lines).render()
+
+    def _search(self, given: object) -> str:
+        wanted = parse_input("search", Search, given)
+        if not wanted.query.strip():
+            raise ToolRefused("search: query is empty; give the words to look for")
+        content, is_error = self._ask("search", wanted.model_dump(exclude_none=True))
+        if is_error:
+            raise ToolRefused(content)
+        if "inputs/" in content:
+            self._reading.external = True
+        return content
+
+    def _report(self, given: object) -> str:
+        self.report = parse_input("report", ReportInput, given)
+        return "reported"

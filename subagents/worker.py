@@ -1,0 +1,161 @@
+"""The worker: a process that makes one attempt and ends.
+
+It holds no key and opens no connection: models and search are asked for over its stdin and stdout. It lives no longer
+than its orchestrator: on Linux the kernel kills it with its parent, and everywhere the end of its stdin ends it.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypedDict, TypeVar
+
+from .. import __version__
+from . import wire
+from .drafting import Drafting
+from .errors import SubagentFault
+from .loop import Said, work
+from .messages import Message, well_formed
+from .prompt import first_message, prefix_sha, read_snapshot, system_blocks, tools
+from .reading import Reading
+from .toolinput import ReportInput
+from .tools import Toolbox
+
+_PR_SET_PDEATHSIG = 1
+_CHUNK = 65_536
+
+R = TypeVar("R")
+
+
+class WireClosed(SubagentFault):
+    """Raised when the orchestrator has closed the wire: nobody waits for this worker any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the orchestrator is gone")
+
+
+class AttemptOver(SubagentFault):
+    """Raised when the orchestrator says that the attempt is over."""
+
+
+class _Address(TypedDict):
+    task: str
+    attempt: int
+
+
+class Line:
+    """The worker's end of the wire; one question is open at a time."""
+
+    def __init__(self, incoming: int, outgoing: int) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._splitter = wire.LineSplitter(wire.TO_WORKER)
+        self._waiting: list[wire.ToWorker] = []
+        self._asked = 0
+
+    def hello(self) -> wire.Hello:
+        """The assignment; raises WireClosed."""
+        self.assignment = self._receive(wire.Hello)
+        self._send(wire.HelloBack(**self._address(), version=__version__, pid=os.getpid()))
+        return self.assignment
+
+    def progress(self, text: str) -> None:
+        self._send(wire.Progress(**self._address(), text=well_formed(text)))
+
+    def model(self, prefix: str, delta: tuple[Message, ...]) -> Said:
+        """The model's next reply; raises AttemptOver or WireClosed."""
+        self._asked += 1
+        self._send(wire.ModelRequested(**self._address(), id=self._asked, prefix_sha=prefix, delta=delta))
+        reply = self._receive(wire.ModelReplied)
+        if reply.error is not None:
+            raise AttemptOver(reply.error)
+        return Said(reply.content, reply.stop_reason)
+
+    def tool(self, name: str, given: Mapping[str, object]) -> tuple[str, bool]:
+        """What a tool of the orchestrator says, and whether that is an error; raises AttemptOver or WireClosed."""
+        self._asked += 1
+        self._send(wire.ToolRequested(**self._address(), id=self._asked, name=name, input=dict(given)))
+        reply = self._receive(wire.ToolReplied)
+        return reply.content, reply.is_error
+
+    def report(self, report: ReportInput) -> None:
+        self._send(
+            wire.Report(
+                **self._address(),
+                summary=well_formed(report.summary),
+                answer=None if report.answer is None else well_formed(report.answer),
+                complete=report.complete is not False,
+            )
+        )
+
+    def _address(self) -> _Address:
+        return {"task": self.assignment.task, "attempt": self.assignment.attempt}
+
+    def _send(self, message: wire.FromWorker) -> None:
+        view = memoryview(wire.encode(message))
+        try:
+            while view:
+                view = view[os.write(self._outgoing, view) :]
+        except BrokenPipeError as e:
+            raise WireClosed from e
+
+    def _receive(self, kind: type[R]) -> R:
+        """The next message, which must be of this kind; replies to older questions are passed over."""
+        while True:
+            while self._waiting:
+                message = self._waiting.pop(0)
+                if isinstance(message, wire.Cancel):
+                    raise AttemptOver("cancelled")
+                if isinstance(message, wire.ModelReplied) and message.error is not None:
+                    raise AttemptOver(message.error)
+                if isinstance(message, kind) and getattr(message, "id", self._asked) == self._asked:
+                    return message
+            data = os.read(self._incoming, _CHUNK)
+            if not data:
+                raise WireClosed
+            for one in self._splitter.feed(data):
+                if isinstance(one, wire.Noise):
+                    raise AttemptOver(f"a line from the orchestrator was not understood: {one.reason}")
+                self._waiting.append(one)
+
+
+def run(line: Line) -> None:
+    """Make one attempt; raises AttemptOver or WireClosed."""
+    task = line.hello()
+    system = system_blocks(read_snapshot(Path(task.folders.snapshot)), task.agent)
+    prefix = prefix_sha(task.model, system, tools())
+    reading = Reading(Path(task.folders.space), Path(task.folders.inputs), task.inputs)
+    drafting = Drafting(Path(task.folders.drafts), reading, task.target)
+    toolbox = Toolbox(frozenset(task.agent.tools), reading, drafting, line.tool)
+    line.progress("started")
+
+    def ask(delta: tuple[Message, ...]) -> Said:
+        said = line.model(prefix, delta)
+        if said.calls:
+            line.progress(", ".join(call.name for call in said.calls))
+        return said
+
+    line.report(work(first_message(task), ask, toolbox, task.limits.turns))
+
+
+def main() -> int:
+    """Run as a program: the wire is taken away from stdin and stdout, so that nothing printed can get onto it."""
+    _die_with_parent()
+    incoming, outgoing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    try:
+        run(Line(incoming, outgoing))
+    except (AttemptOver, WireClosed) as e:
+        print(e.message, file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
