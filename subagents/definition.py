@@ -6,7 +6,7 @@ and a front matter that isn't strict YAML is read line by line.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ..memory.block import Value
@@ -68,7 +68,7 @@ class AgentDefinition:
     max_turns: int | None
     prompt: str
     offline: bool = False
-    extra: Mapping[str, Value] = MappingProxyType({})
+    extra: Mapping[str, Value] = field(default_factory=dict)
     asks: frozenset[str] = frozenset()
     notices: tuple[str, ...] = ()
 

@@ -11,7 +11,11 @@ ALLOWED = ("HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ"
 ALLOWED_PREFIX = "LC_"
 """The parts of a locale (`LC_ALL`, `LC_CTYPE`, …) are passed on, too."""
 
+FIXED = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""Set for every worker: a plugin of another package has no business there, and looking for them takes time."""
+
 
 def child_environment(parent: Mapping[str, str]) -> dict[str, str]:
     """The environment of a worker whose parent has the environment `parent`."""
-    return {name: value for name, value in parent.items() if name in ALLOWED or name.startswith(ALLOWED_PREFIX)}
+    passed = {name: value for name, value in parent.items() if name in ALLOWED or name.startswith(ALLOWED_PREFIX)}
+    return {**passed, **FIXED}
