@@ -30,19 +30,12 @@ class FileEntry:
 
 
 @dataclass(frozen=True)
-class RegistryEntry:
-    """The line of an agent in the registry."""
-
-    agent: AgentId
-    description: str
-
-
-@dataclass(frozen=True)
 class Change:
     """A set of changes that belong together: all or nothing.
 
     `what` is one line for the history. `who` is "user:<login>" or "agent:<id>". `index` is for the edited card; a
-    section without an entry gets one made from its heading. `log` holds the kind and text of day-log lines. With `key`
+    section without an entry gets one made from its heading. `registry` holds agents and their descriptions, `log`
+    the kind and text of day-log lines. With `key`
     ("<task key> <target>") the same change is never made twice. `reconcile` brings the indexes of the space into line
     with cards that were edited by hand.
     """
@@ -54,7 +47,7 @@ class Change:
     puts: tuple[Put, ...] = ()
     index: tuple[IndexEntry, ...] = ()
     files: tuple[FileEntry, ...] = ()
-    registry: tuple[RegistryEntry, ...] = ()
+    registry: tuple[tuple[AgentId, str], ...] = ()
     log: tuple[tuple[str, str], ...] = ()
     key: str | None = None
     draft: str | None = None

@@ -191,11 +191,10 @@ def append_record(path: Path, record: str, *, disk: Disk = DISK) -> None:
 def create_exclusive(path: Path, data: bytes, *, sync: bool = False, disk: Disk = DISK) -> None:
     """Make a new file (0600) with all of `data`, or nothing; raises FileExistsError when the name is taken."""
     make_folder(path.parent, disk=disk)
-    with _named(path):
-        with _opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk) as fd, _without(path, disk):
-            _write_all(fd, data, disk)
-            if sync:
-                disk.sync(fd)
+    with _named(path), _opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk) as fd, _without(path, disk):
+        _write_all(fd, data, disk)
+        if sync:
+            disk.sync(fd)
     if sync:
         sync_folder(path.parent, disk=disk)
 

@@ -38,7 +38,7 @@ class RedoDamaged(MemoryFault):
 
 
 class ForeignRedo(MemoryFault):
-    """Raised when the redo log was written for another workspace, or by a version of onepen that this one can't read."""
+    """Raised when the redo log was written for another workspace, or by another version of onepen."""
 
     exit_code: ClassVar[int] = 6
 

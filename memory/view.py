@@ -21,7 +21,7 @@ from .target import CardTarget, NoteTarget, Shelf
 from .workspace import Space, Workspace
 
 REDO_LOG = ".onepen/redo/log"
-HEADINGS: dict[Shelf, str] = {"projects": "# Projects\n", "research": "# Research\n"}
+HEADINGS: dict[Shelf, str] = {"projects": "Projects", "research": "Research"}
 
 
 class UnreadableText(MemoryFault):
@@ -68,12 +68,7 @@ class View:
 
     def cards(self, space: Space, shelf: Shelf) -> tuple[CardId, ...]:
         """The ids that have a card on this shelf, sorted; files whose name is no id are left to `doctor`."""
-        folder = space.path(f"{shelf}/")
-        names = {path[len(folder) :] for path in self._chains().by_path if path.startswith(folder)}
-        real = resolve(self._workspace.root, folder.rstrip("/"))
-        if real.is_dir():
-            names.update(os.listdir(real))
-        return card_ids(names)
+        return card_ids(self._names(space.path(shelf)))
 
     def document(self, space: Space, target: CardTarget | NoteTarget) -> Document | None:
         """A card or note, None if it is absent; raises UnreadableText."""
@@ -87,16 +82,16 @@ class View:
 
     def days(self, space: Space) -> tuple[date, ...]:
         """The days that have a day log, oldest first."""
-        folder = space.path("memory/")
-        names = {path[len(folder) :] for path in self._chains().by_path if path.startswith(folder)}
-        real = resolve(self._workspace.root, folder.rstrip("/"))
-        if real.is_dir():
-            names.update(os.listdir(real))
-        return log_days(names)
+        return log_days(self._names(space.path("memory")))
 
     def pending_paths(self) -> tuple[str, ...]:
         """The paths that commits of the redo log touch, whether or not their files are written."""
         return tuple(self._chains().by_path)
+
+    def _names(self, folder: str) -> set[str]:
+        """The names in a folder, with those that pending commits are going to make."""
+        names = {path[len(folder) + 1 :] for path in self._chains().by_path if path.startswith(f"{folder}/")}
+        return names | file_names(self._workspace.root, folder)
 
     def _chains(self) -> Chains:
         try:
@@ -141,12 +136,21 @@ def read_file(root: Path, path: str) -> bytes | None:
         return None
 
 
+def file_names(root: Path, folder: str) -> set[str]:
+    """The names in a folder of the workspace, none if it is absent; raises LinkLeadsOut."""
+    try:
+        with os.scandir(resolve(root, folder)) as entries:
+            return {entry.name for entry in entries}
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
+
+
 def as_text(data: bytes, path: str) -> str:
     """The bytes of a file as text; raises UnreadableText with its path."""
     try:
         return decode(data)
     except NotText as e:
-        raise UnreadableText(path, e.message) from e
+        raise UnreadableText(path, e.reason) from e
 
 
 def card_ids(names: set[str]) -> tuple[CardId, ...]:

@@ -1,0 +1,339 @@
+"""Works out what the files will be after a change, without writing one: a `Change` in, contents and a log line out.
+
+Only what the change was decided on is compared (the card's passage, the hash of a file that is put). Index lines,
+registry lines and day-log lines are made from the files as they are at this moment.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Protocol
+
+from .card import CardExists, EditRefused, NoSuchCard, NothingToChange, apply_edit
+from .change import Change, FileEntry, Put
+from .daylog import day_file, log_line, parse_seals, seal, seal_json
+from .document import Document, parse_document
+from .files import sha256
+from .history import VERSION, Commit, TextChange, commit_json
+from .index import Index, empty_index, parse_index
+from .reconcile import reconcile
+from .redo import Addition, FileChange, Line, Rewrite
+from .registry import HEADING as REGISTRY_HEADING
+from .registry import with_agent
+from .splice import Splice, splices
+from .target import BadTarget, CardTarget, Shelf, parse_target
+from .view import HEADINGS, as_text, card_ids, log_days
+from .workspace import SHELVES, Space
+
+_CARD_PATH = re.compile(r"(?:projects|research)/[^/]+\.md")
+_DAY_PATH = re.compile(r"memory/\d{4}-\d{2}-\d{2}\.md")
+_NEVER_PUT = frozenset({"logs", "staging", "batches", "clients", "chats", ".onepen", ".git"})
+_SEALS = re.compile(r"seals-\d{4}-\d{2}\.jsonl")
+_SEALS_AT_ONCE = 31
+
+
+class PutRefused(EditRefused):
+    """Raised when a file can't be put where a change wants it, or isn't what the change was made against."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}; nothing was written")
+        self.path = path
+
+
+class IdTaken(EditRefused):
+    """Raised when a new card's id already names a card of the space, perhaps in another spelling."""
+
+    def __init__(self, target: str, other: str) -> None:
+        super().__init__(f"{target}: {other} is there already, and one id names one card", hint="choose another id")
+        self.other = other
+
+
+class EntryWithoutSection(EditRefused):
+    """Raised when an index entry is given for a section that the card will not have."""
+
+    def __init__(self, target: str, section: str, known: Iterable[str]) -> None:
+        names = ", ".join(known) or "none"
+        super().__init__(f"{target}: an index entry is given for section {section!r}, the card's sections are: {names}")
+
+
+class Source(Protocol):
+    """The files as they are; paths and folders are relative to the workspace."""
+
+    def read(self, path: str) -> bytes | None: ...
+    def end(self, path: str) -> tuple[int, bool]:
+        """The size of a file (0 if absent), and whether its last line has a newline (True if it is empty)."""
+        ...
+
+    def names(self, folder: str) -> set[str]: ...
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A commit as it will be: the log's line, the record's changes, and the new content of what is replaced."""
+
+    commit: Commit
+    files: tuple[FileChange, ...]
+    contents: dict[str, bytes]
+    sealed_all: bool
+
+
+@dataclass
+class _Desk:
+    """The files of one commit while it is worked out: read once, then as they will be."""
+
+    source: Source
+    before: dict[str, bytes | None] = field(default_factory=dict)
+    after: dict[str, bytes] = field(default_factory=dict)
+
+    def read(self, path: str) -> bytes | None:
+        if path in self.after:
+            return self.after[path]
+        if path not in self.before:
+            self.before[path] = self.source.read(path)
+        return self.before[path]
+
+    def text(self, path: str) -> str | None:
+        data = self.read(path)
+        return None if data is None else as_text(data, path)
+
+    def write(self, path: str, data: bytes) -> None:
+        if self.read(path) != data:
+            self.after[path] = data
+
+    def document(self, path: str) -> Document | None:
+        text = self.text(path)
+        return None if text is None else parse_document(text)
+
+    def index(self, path: str, heading: str) -> Index:
+        text = self.text(path)
+        return parse_index(empty_index(heading) if text is None else text)
+
+
+def compose(change: Change, space: Space, source: Source, *, id: str, now: datetime, seal_days: bool) -> Composed:  # noqa: A002
+    """Work out a change; raises EditRefused (and its kinds), BadLogText, UnreadableText or LinkLeadsOut."""
+    desk = _Desk(source)
+    for put in change.puts:
+        _put(desk, space, put)
+    if change.edit is not None:
+        _edit(desk, space, change, now.date())
+    for entry in change.files:
+        _file_entry(desk, space, entry)
+    if change.registry:
+        _register(desk, space, change)
+    if change.reconcile:
+        for shelf in SHELVES:
+            _reconcile_shelf(desk, space, shelf)
+    lines = [log_line(now, kind, text) for kind, text in change.log]
+    if not desk.after and not lines:
+        raise NothingToChange("everything is as it should be already")
+    rewrites = [_rewrite(path, desk.before[path], data) for path, data in desk.after.items()]
+    additions, sealed_all = _day_log(space, source, lines, now, id, seal_days)
+    commit = _commit(change, space, desk, rewrites, additions, id, now)
+    log = space.path(f"logs/commits-{now:%Y-%m}.jsonl")
+    additions.append(_fresh_lines(source, log, [commit_json(commit)]))
+    return Composed(commit, (*rewrites, *additions), desk.after, sealed_all)
+
+
+def _put(desk: _Desk, space: Space, put: Put) -> None:
+    parts = put.path.split("/")
+    if "\0" in put.path or "\\" in put.path or any(part in ("", ".", "..") for part in parts):
+        raise PutRefused(put.path, "this is no path below the space")
+    if parts[0] in _NEVER_PUT or _DAY_PATH.fullmatch(put.path):
+        raise PutRefused(put.path, "this file is only ever written by onepen itself")
+    if _CARD_PATH.fullmatch(put.path) and parts[1] != "_index.md":
+        raise PutRefused(put.path, "a card is changed by an edit, together with its index")
+    if parts[0] in SHELVES and len(parts) > 2:
+        try:
+            parse_target(put.path)
+        except BadTarget as e:
+            raise PutRefused(put.path, e.message) from e
+    path = space.path(put.path)
+    now = desk.read(path)
+    if put.before is None and now is not None:
+        raise PutRefused(path, "it exists already")
+    if put.before is not None and (now is None or sha256(now) != put.before):
+        raise PutRefused(path, "it has changed since it was read" if now is not None else "it is gone")
+    desk.write(path, put.data)
+
+
+def _edit(desk: _Desk, space: Space, change: Change, today: date) -> None:
+    edit = change.edit
+    assert edit is not None
+    target = edit.target
+    path = space.path(target)
+    if edit.kind == "create" and isinstance(target, CardTarget):
+        _check_free(desk, space, target)
+    after = apply_edit(desk.text(path), edit, today)
+    desk.write(path, after.encode())
+    if not isinstance(target, CardTarget):
+        return
+    document = parse_document(after)
+    index_path = space.index_path(target.shelf)
+    # Reconciled first: the entry of a heading that this edit renames goes along, and is then what it was given to be.
+    index = reconcile(desk.index(index_path, HEADINGS[target.shelf]), {target.card: document}, only=target.card)
+    known = {section.id for section in document.sections}
+    for entry in change.index:
+        if entry.section_id not in known:
+            raise EntryWithoutSection(path, entry.section_id, known)
+        index = index.with_entry(target.card, entry)
+    desk.write(index_path, index.text.encode())
+
+
+def _check_free(desk: _Desk, space: Space, target: CardTarget) -> None:
+    """One id names one card of a space, and no other spelling of it may exist (some disks can't tell them apart)."""
+    wanted = f"{target.card}.md"
+    for shelf in SHELVES:
+        for name in desk.source.names(space.path(shelf)):
+            if name.casefold() == wanted and (name != wanted or shelf != target.shelf):
+                raise IdTaken(space.path(target), space.path(f"{shelf}/{name}"))
+    if desk.read(space.path(target)) is not None:
+        raise CardExists(space.path(target))
+
+
+def _file_entry(desk: _Desk, space: Space, given: FileEntry) -> None:
+    path = space.index_path("projects")
+    index = desk.index(path, HEADINGS["projects"])
+    if index.card(given.project) is None:
+        document = desk.document(space.card_path("projects", given.project))
+        if document is None:
+            raise NoSuchCard(space.card_path("projects", given.project))
+        index = reconcile(index, {given.project: document}, only=given.project)
+    index = index.with_entry(given.project, given.entry, link=f"{given.project}/{given.path}")
+    desk.write(path, index.text.encode())
+
+
+def _register(desk: _Desk, space: Space, change: Change) -> None:
+    path = space.path("agents/_index.md")
+    registry = desk.index(path, REGISTRY_HEADING)
+    for agent, description in change.registry:
+        registry = with_agent(registry, agent, agent, description)
+    desk.write(path, registry.text.encode())
+
+
+def _reconcile_shelf(desk: _Desk, space: Space, shelf: Shelf) -> None:
+    cards: dict[str, Document] = {}
+    for card in card_ids(desk.source.names(space.path(shelf))):
+        document = desk.document(space.card_path(shelf, card))
+        if document is not None:
+            cards[card] = document
+    path = space.index_path(shelf)
+    desk.write(path, reconcile(desk.index(path, HEADINGS[shelf]), cards).text.encode())
+
+
+def _day_log(
+    space: Space,
+    source: Source,
+    lines: list[str],
+    now: datetime,
+    id: str,  # noqa: A002
+    seal_days: bool,
+) -> tuple[list[Addition], bool]:
+    """Today's new lines, and the seals of earlier days that have none yet."""
+    if not lines:
+        return [], False
+    path = space.path(day_file(now.date()))
+    additions = [_counted_lines(source, path, lines)]
+    if not seal_days:
+        return additions, False
+    sealed: set[str] = set()
+    for name in source.names(space.path("logs")):
+        if _SEALS.fullmatch(name):
+            text = (source.read(space.path(f"logs/{name}")) or b"").decode("utf-8", "replace")
+            sealed.update(found.day for found in parse_seals(text))
+    days = [day for day in log_days(source.names(space.path("memory"))) if day < now.date()]
+    due = [day for day in days if day.isoformat() not in sealed]
+    machine = id.partition("-")[2]
+    seals = []
+    for day in due[:_SEALS_AT_ONCE]:
+        text = (source.read(space.path(day_file(day))) or b"").decode("utf-8", "replace")
+        seals.append(seal_json(seal(day, text, now, machine)).rstrip("\n"))
+    if seals:
+        additions.append(_fresh_lines(source, space.path(f"logs/seals-{now:%Y-%m}.jsonl"), seals))
+    return additions, len(due) <= _SEALS_AT_ONCE
+
+
+def _counted_lines(source: Source, path: str, lines: list[str]) -> Addition:
+    """Lines that may stand in the file already, as a person may note the same thing twice in a minute."""
+    data = source.read(path) or b""
+    standing = [line.rstrip(b"\r") for line in data.split(b"\n")]
+    made: list[Line] = []
+    for line in lines:
+        text = line.encode()
+        bare = text.rstrip(b"\r\n")
+        made.append(Line(text, standing.count(bare) + sum(other.text == text for other in made)))
+    return Addition(path, len(data), bool(data) and not data.endswith(b"\n"), tuple(made))
+
+
+def _fresh_lines(source: Source, path: str, records: list[str]) -> Addition:
+    """Lines that hold an id and so stand nowhere yet."""
+    size, ended = source.end(path)
+    return Addition(path, size, not ended, tuple(Line(record.encode() + b"\n", 0) for record in records))
+
+
+def _rewrite(path: str, before: bytes | None, after: bytes) -> Rewrite:
+    pieces = splices(before or b"", after)
+    return Rewrite(path, None if before is None else sha256(before), sha256(after), pieces)
+
+
+def _commit(
+    change: Change,
+    space: Space,
+    desk: _Desk,
+    rewrites: list[Rewrite],
+    additions: list[Addition],
+    id: str,  # noqa: A002
+    now: datetime,
+) -> Commit:
+    changes: list[TextChange] = []
+    for rewrite in rewrites:
+        changes += _text_changes(rewrite, desk, change, space)
+    return Commit(
+        v=VERSION,
+        id=id,
+        key=change.key,
+        time=now.isoformat(timespec="seconds"),
+        who=change.who,
+        what=" ".join(change.what.split()),
+        draft=change.draft,
+        agent=change.agent,
+        task=change.task,
+        reviewer=change.reviewer,
+        sources=change.sources,
+        paths=tuple([rewrite.path for rewrite in rewrites] + [addition.path for addition in additions]),
+        changes=tuple(changes),
+    )
+
+
+def _text_changes(rewrite: Rewrite, desk: _Desk, change: Change, space: Space) -> list[TextChange]:
+    """The pieces of a file as text, each with its section; none for a file that is no text."""
+    path, before, after = rewrite.path, desk.before[rewrite.path] or b"", desk.after[rewrite.path]
+    try:
+        if rewrite.before is None:
+            return [TextChange(path, None, "", after.decode())]
+        if change.edit is None or path != space.path(change.edit.target):
+            section = change.edit.target.card if change.edit and isinstance(change.edit.target, CardTarget) else None
+            return [TextChange(path, section, piece.old.decode(), piece.new.decode()) for piece in rewrite.pieces]
+        return _card_changes(path, rewrite.pieces, before.decode(), after.decode())
+    except UnicodeDecodeError:
+        return []
+
+
+def _card_changes(path: str, pieces: tuple[Splice, ...], before: str, after: str) -> list[TextChange]:
+    old_document, new_document = parse_document(before), parse_document(after)
+    changes: list[TextChange] = []
+    raw, shift = before.encode(), 0
+    for piece in pieces:
+        old, new = piece.old.decode(), piece.new.decode()
+        at = len(raw[: piece.offset].decode())
+        if at >= old_document.body_start or not old_document.front.present:
+            document, offset, text = (new_document, at + shift, new) if new.strip() else (old_document, at, old)
+            section = section_at(document, offset + len(text) - len(text.lstrip()))
+            changes.append(TextChange(path, section, old, new))
+        shift += len(new) - len(old)
+    return changes
+
+
+def section_at(document: Document, offset: int) -> str | None:
+    """The id of the section that a char offset lies in; None before the first one."""
+    return next((section.id for section in reversed(document.sections) if section.start <= offset), None)

@@ -1,0 +1,95 @@
+"""Which commit numbers and keys are used, read from the commit logs of the spaces.
+
+Only the beginning of each line is looked at, and of a log that has grown only what is new: a pen asks before every
+commit, and git may have replaced a log since.
+"""
+
+import json
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .history import log_paths, sort_key
+from .links import resolve
+from .workspace import Space
+
+_HEAD = re.compile(rb'\{"v":\d+,"id":"(c[1-9]\d{0,17}-[0-9a-z]{6})","key":(null|"(?:[^"\\]|\\.)*")')
+_TAIL = 64
+
+
+@dataclass
+class _Log:
+    """What is known of one log file."""
+
+    inode: int = 0
+    size: int = 0
+    tail: bytes = b""
+    keys: dict[bytes, str] = field(default_factory=dict)
+    highest: int = 0
+
+
+class Ledger:
+    """The used numbers and keys; `highest` only ever grows."""
+
+    def __init__(self, root: Path, highest: int = 0) -> None:
+        self._root = root
+        self._logs: dict[str, _Log] = {}
+        self.highest = highest
+
+    def look(self, space: Space) -> None:
+        """Take in what the logs of a space say now."""
+        for path in log_paths(space):
+            log = self._logs.setdefault(path, _Log())
+            with suppress(FileNotFoundError):  # taken away since it was listed
+                _read_on(log, resolve(self._root, path))
+            self.highest = max(self.highest, log.highest)
+
+    def commit_of(self, space: Space, key: str) -> str | None:
+        """The commit of a space that has this key."""
+        self.look(space)
+        wanted = _as_key(key)
+        for path in log_paths(space):
+            found = self._logs[path].keys.get(wanted)
+            if found is not None:
+                return found
+        return None
+
+
+def _read_on(log: _Log, path: Path) -> None:
+    with path.open("rb") as file:
+        found = os.fstat(file.fileno())
+        file.seek(max(0, log.size - _TAIL))
+        same = found.st_ino == log.inode and found.st_size >= log.size and file.read(len(log.tail)) == log.tail
+        if same and found.st_size == log.size:
+            return
+        if not same:
+            log.inode, log.size, log.tail, log.keys = found.st_ino, 0, b"", {}
+        file.seek(log.size)
+        data = file.read()
+    for line in data.split(b"\n"):
+        head = _HEAD.match(line)
+        commit, key = (head[1].decode(), head[2]) if head else _by_json(line)
+        if commit:
+            log.highest = max(log.highest, sort_key(commit)[0])
+            if key != b"null":
+                log.keys.setdefault(key, commit)
+    whole = data[: data.rfind(b"\n") + 1]
+    log.size += len(whole)
+    log.tail = (log.tail + whole)[-_TAIL:]
+
+
+def _by_json(line: bytes) -> tuple[str, bytes]:
+    """Id and key of a line that another program wrote again in its own way; an empty id if it is no commit."""
+    try:
+        found = json.loads(line)
+        commit, key = found["id"], found.get("key")
+        sort_key(commit)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "", b"null"
+    return commit, _as_key(key) if isinstance(key, str) else b"null"
+
+
+def _as_key(key: str) -> bytes:
+    return json.dumps(key, ensure_ascii=False).encode()

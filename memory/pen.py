@@ -1,0 +1,406 @@
+"""The pen: the one thing that writes memory. A commit is all of its files or none of them, whatever happens.
+
+Theory of operation
+===================
+
+A commit touches several files: a card, its index, the day log, the commit log. No file system changes several files at
+one moment, and a process can be killed, or the power fail, between any two system calls. So the files are not the
+commit. The commit is *one line* in the redo log (`.onepen/redo/log`), written and synced before any file is touched.
+Either that line is on the disk, whole and with the right checksum, and then the commit has happened; or it isn't, and
+then nothing has. The files are a copy of what the line says, and can be brought up to date at any time.
+
+    1  fence      is the lock still ours, and the epoch?       lost: PenLost, nothing written
+    2  read       the files as they are now
+    3  compose    what they will be, all in memory             refused: EditRefused, nothing written
+    4  record     append one line to the redo log, one sync    <- the commit point
+    5  files      swap cards and indexes, add lines to logs
+    6  checkpoint at close, or when the log is long: sync files and folders, then trim the redo log
+
+What an error means depends on where it happens. Before the commit point it is a clean abort: the record is cut off
+again and the files were never touched. After it the commit stands, and only its files lag behind: the pen takes no more
+commits (`RecoveryNeeded`), and the next one that is opened rolls forward. If the sync itself fails nobody can tell on
+which side of the point we are: the same exception says so, and the next opening finds the line there or not there. A
+sync that failed is never repeated, since the second one may succeed without the data having reached the disk.
+
+Rolling forward (`redo.py` decides, `recovery.py` acts) takes all records since the last checkpoint, also those whose
+files were written: after a power cut the file system may have kept the later and lost the earlier. Each file is found
+as it was before (apply), as it was after (leave), or neither: then a person edited it meanwhile, their version stays
+and what was due is kept beside it. Recovery changes nothing that it has not compared, so it can itself be interrupted
+and run again.
+
+A record holds pieces of text, not whole files, and a piece can only be put into the version it was made for. So the
+version before must never be gone while the version after isn't safe: what is swapped in is synced before the swap. The
+swap exchanges two names and looks at what came out, so an editor's save at that very moment is found and put back.
+
+Files that are only added to (day logs, commit logs, seals) are never rewritten. Their recovery asks: does this line
+stand there? A line that may occur twice is recorded with how often it stood there before.
+
+The commit number is one more than the highest in any space's commit log, in the redo log and in `.onepen/epoch`. So
+numbers survive the loss of `.onepen/`, and a machine doesn't give one out twice on two branches of a repository.
+
+Sources: Gray and Reuter, Transaction Processing, chapter 10 (redo logging); Pillai et al., "All File Systems Are Not
+Created Equal", OSDI 2014 (what a crash may leave of a rename); renameat2(2), fsync(2).
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from . import files, machine
+from .change import Change
+from .clock import Clock
+from .compose import Composed, EntryWithoutSection, IdTaken, PutRefused, compose
+from .errors import MemoryFault
+from .history import Commit, commit_id, sort_key
+from .holder import Holder, PenHeld, holder
+from .ledger import Ledger
+from .links import resolve
+from .lock import NetworkFileSystem, PenLock, PenLost
+from .machine import Counters
+from .problem import Problem
+from .recovery import Rollforward, follow, roll_forward
+from .redo import ForeignRedo, Record, Rewrite, Scan, encode, scan
+from .refusal import NothingToChange
+from .view import REDO_LOG, file_names, read_file
+from .workspace import NoSuchClient, Space, Workspace
+
+__all__ = [
+    "AlreadyCommitted",
+    "EntryWithoutSection",
+    "ForeignRedo",
+    "Holder",
+    "IdTaken",
+    "NetworkFileSystem",
+    "Pen",
+    "PenHeld",
+    "PenLost",
+    "PutRefused",
+    "RecoveryNeeded",
+    "holder",
+]
+
+_CHECKPOINT_BYTES = 1 << 20
+_SPARE_BYTES = 256 << 10  # must be free beside what a commit writes
+
+
+class AlreadyCommitted(MemoryFault):
+    """Raised when a change with this key was committed before; nothing was written."""
+
+    def __init__(self, key: str, commit: str) -> None:
+        super().__init__(f"commit {commit}: this was committed already (key {key})")
+        self.commit = commit
+
+
+class RecoveryNeeded(MemoryFault):
+    """Raised when the disk failed while a commit was being made durable, or after: the next opening finishes it."""
+
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(
+            f"{what}: in doubt, recovery is needed ({reason}); nothing is lost, the next opening finishes it"
+        )
+        self.what = what
+        self.reason = reason
+
+
+class Pen:
+    """The held pen of a workspace; use it as a context manager, or close it."""
+
+    def __init__(self, workspace: Workspace, clock: Clock, lock: PenLock, disk: files.Disk) -> None:
+        self._workspace = workspace
+        self._clock = clock
+        self._lock = lock
+        self._disk = disk
+        self._source = _Source(workspace.root)
+        self._done = Rollforward()
+        self._doubt: RecoveryNeeded | None = None
+        self._closed = False
+        self._size = 0
+        self._sealed: dict[str, date] = {}
+        self._machine = ""
+        self._epoch = 0
+        self._ledger = Ledger(workspace.root)
+
+    @classmethod
+    def open(
+        cls,
+        workspace: Workspace,
+        clock: Clock,
+        *,
+        wait: float = 10.0,
+        new_machine: Callable[[], str] = machine.new_machine,
+        disk: files.Disk = files.DISK,
+    ) -> "Pen":
+        """Take the pen within `wait` seconds and finish what was left undone.
+
+        Raises PenHeld, RedoDamaged or ForeignRedo (nothing was changed), NetworkFileSystem, or an OSError.
+        """
+        room = workspace.machine_room
+        new_room = not room.exists()
+        files.make_folder(room / "redo", disk=disk)
+        lock = PenLock.acquire(workspace, wait)
+        pen = cls(workspace, clock, lock, disk)
+        try:
+            pen._begin(new_machine, new_room)
+        except BaseException:
+            lock.release()
+            raise
+        return pen
+
+    @property
+    def recovered(self) -> tuple[Problem, ...]:
+        """What was rolled forward, made anew or kept beside, since the pen was opened."""
+        return tuple(self._done.problems)
+
+    def commit(self, change: Change) -> Commit:
+        """Make a change durable and visible, or change nothing.
+
+        Raises EditRefused (and its kinds), AlreadyCommitted, PenLost, NoSuchClient or an OSError: nothing was written;
+        RecoveryNeeded: the commit is in doubt or its files lag behind, and this pen takes no more.
+        """
+        self._fence()
+        space = self._space(change)
+        if change.key is not None:
+            known = self._ledger.commit_of(space, change.key)
+            if known is not None:
+                raise AlreadyCommitted(change.key, known)
+        else:
+            self._ledger.look(space)
+        now = self._clock.now()
+        number = self._ledger.highest + 1
+        composed = compose(
+            change,
+            space,
+            self._source,
+            id=commit_id(number, self._machine),
+            now=now,
+            seal_days=self._sealed.get(space.prefix) != now.date(),
+        )
+        self._write(composed)
+        self._ledger.highest = number
+        if composed.sealed_all:
+            self._sealed[space.prefix] = now.date()
+        if self._size >= _CHECKPOINT_BYTES:
+            self._try_checkpoint()
+        return composed.commit
+
+    def reconcile(self, space: Space, who: str = "user:onepen") -> Commit | None:
+        """Bring the indexes of a space into line with cards that were edited by hand; None if they are."""
+        change = Change(space.client, "indexes brought into line with the cards", who, reconcile=True)
+        try:
+            return self.commit(change)
+        except NothingToChange:
+            return None
+
+    def checkpoint(self) -> None:
+        """Wait until all files are on the disk, then trim the redo log; raises PenLost or an OSError."""
+        if not self._size:
+            return
+        self._fence()
+        self._doubt = RecoveryNeeded(REDO_LOG, "a checkpoint was broken off")  # a sync that failed is not tried again
+        root = self._workspace.root
+        for path in sorted(self._done.touched):
+            with suppress(FileNotFoundError):  # a person removed it since
+                files.sync_file(path, disk=self._disk)
+        folders = {folder for path in self._done.touched for folder in path.parents if folder.is_relative_to(root)}
+        for folder in sorted(folders):
+            with suppress(FileNotFoundError):
+                files.sync_folder(folder, disk=self._disk)
+        self._count()
+        files.truncate(root / REDO_LOG, 0, disk=self._disk)
+        self._size = 0
+        self._done.touched.clear()
+        self._doubt = None
+
+    def close(self) -> None:
+        """Checkpoint and put the pen down; what a checkpoint can't do is left to the next opening, and said."""
+        if self._closed:
+            return
+        try:
+            if self._doubt is None:
+                self._try_checkpoint()
+        finally:
+            self._closed = True
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _begin(self, new_machine: Callable[[], str], new_room: bool) -> None:
+        room, root = self._workspace.machine_room, self._workspace.root
+        found = self._scan_redo()
+        counters = machine.read_counters(room)
+        epochs = [record.epoch for record in found.records]
+        self._epoch = 1 + max([counters.epoch if counters else 0, *epochs])
+        numbers = [sort_key(record.commit)[0] for record in found.records]
+        self._ledger.highest = max([counters.sequence if counters else 0, *numbers])
+        self._count()  # from here on a holder that lost the lock finds another epoch
+        self._lock.note(self._workspace, self._clock.now(), self._disk)
+        self._machine = machine.read_machine(room) or machine.name_machine(room, new_machine, self._disk)
+        self._prepare_log(found)
+        if found.records:
+            self._recover(found.records)
+        for space in self._workspace.spaces():
+            self._ledger.look(space)
+        if new_room:
+            files.sync_folder(root, disk=self._disk)
+        if new_room and self._ledger.highest:
+            message = f"was missing; a new one was made (machine {self._machine}), the history is in logs/"
+            self._done.problems.append(Problem(".onepen", 0, "machine_room_made", "info", message))
+        self._count()
+        machine.keep_ballast(room, self._disk)
+
+    def _scan_redo(self) -> Scan:
+        data = read_file(self._workspace.root, REDO_LOG) or b""
+        found = scan(data, REDO_LOG)
+        wanted = self._workspace.settings.id
+        for record in found.records:
+            if record.workspace != wanted:
+                reason = f"written for another workspace ({record.workspace}, this one is {wanted})"
+                raise ForeignRedo(REDO_LOG, reason)
+        self._size = len(data) - len(found.torn_tail)
+        return found
+
+    def _prepare_log(self, found: Scan) -> None:
+        """A log that is there and ends with a good record; what was torn is kept aside."""
+        log = self._workspace.root / REDO_LOG
+        if not log.exists():
+            files.create_exclusive(log, b"", sync=True, disk=self._disk)
+            files.sync_folder(log.parent.parent, disk=self._disk)
+        if found.torn_tail:
+            name = f"torn-{files.sha256(found.torn_tail)[:8]}"
+            files.replace(log.with_name(name), found.torn_tail, tmp=f".{name}.new.tmp", sync=True, disk=self._disk)
+            files.truncate(log, self._size, disk=self._disk)
+            message = f"its last record was torn and had never been acknowledged; it was cut, a copy is in {name}"
+            self._done.problems.append(Problem(REDO_LOG, 0, "redo_torn", "warning", message))
+
+    def _recover(self, records: tuple[Record, ...]) -> None:
+        root = self._workspace.root
+        try:
+            done = roll_forward(root, records, self._disk)
+        except OSError as e:
+            if e.errno != errno.ENOSPC or not machine.drop_ballast(self._workspace.machine_room, self._disk):
+                raise
+            done = roll_forward(root, records, self._disk)
+        self._done.touched |= done.touched
+        names = ", ".join(record.commit for record in records[-3:])
+        count = f"{len(records)} commits were" if len(records) > 1 else "1 commit was"
+        message = (
+            f"{count} rolled forward after an interruption (… {names})"
+            if len(records) > 3
+            else (f"{count} rolled forward after an interruption ({names})")
+        )
+        self._done.problems.append(Problem(REDO_LOG, 0, "redo_rolled_forward", "info", message))
+        self._done.problems += done.problems
+        self.checkpoint()
+
+    def _fence(self) -> None:
+        if self._closed:
+            raise PenLost(str(self._workspace.root), "it was put down")
+        if self._doubt is not None:
+            raise RecoveryNeeded(self._doubt.what, self._doubt.reason)
+        self._lock.check()
+        counters = machine.read_counters(self._workspace.machine_room)
+        if counters is None or counters.epoch != self._epoch:
+            raise PenLost(str(self._workspace.root), "another process took it")
+
+    def _space(self, change: Change) -> Space:
+        space = Space(self._workspace.root, change.client)
+        if change.client is not None and not change.puts and not space.folder.is_dir():
+            raise NoSuchClient(change.client, self._workspace.clients())
+        return space
+
+    def _write(self, composed: Composed) -> None:
+        """From the commit point to the files."""
+        root = self._workspace.root
+        commit = composed.commit.id
+        places = [resolve(root, change.path) for change in composed.files]
+        if len(set(places)) < len(places):
+            raise PutRefused(composed.files[0].path, "two of the files to be written are one, by a link")
+        record = encode(Record(self._workspace.settings.id, self._epoch, commit, composed.files))
+        self._check_space(len(record) * 2 + sum(map(len, composed.contents.values())))
+        self._append_record(commit, record)
+        try:
+            for change, real in zip(composed.files, places, strict=True):
+                self._done.touched.add(real)
+                try:
+                    if isinstance(change, Rewrite):
+                        tmp = files.tmp_name(real.name, commit)
+                        data = composed.contents[change.path]
+                        files.swap(real, data, tmp=tmp, before=change.before, disk=self._disk)
+                    else:
+                        files.append(real, change.due, expect_size=change.at, disk=self._disk)
+                except files.FileMovedOn:
+                    follow(root, change.path, [(commit, change)], self._done, self._disk)
+        except OSError as e:
+            self._doubt = RecoveryNeeded(commit, str(e))
+            raise self._doubt from e
+        self._doubt = None
+
+    def _append_record(self, commit: str, record: bytes) -> None:
+        log = self._workspace.root / REDO_LOG
+        self._doubt = RecoveryNeeded(commit, "it was broken off")
+        try:
+            files.append(log, record, sync=True, expect_size=self._size, disk=self._disk)
+        except files.FileMovedOn as e:
+            self._doubt = None
+            raise PenLost(str(log), "another process wrote the redo log") from e
+        except OSError as e:
+            if log.stat().st_size == self._size:  # not written, or cut off again: a clean abort
+                self._doubt = None
+                raise
+            self._doubt = RecoveryNeeded(commit, str(e))
+            raise self._doubt from e
+        self._size += len(record)
+
+    def _try_checkpoint(self) -> None:
+        """Checkpoint, or say why not: what was committed is durable without it."""
+        try:
+            self.checkpoint()
+        except (OSError, PenLost) as e:
+            message = f"the redo log was not trimmed ({e}); the next command that writes does it"
+            self._done.problems.append(Problem(REDO_LOG, 0, "checkpoint_failed", "warning", message))
+
+    def _check_space(self, needed: int) -> None:
+        free = shutil.disk_usage(self._workspace.root).free
+        if free < needed + _SPARE_BYTES:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._workspace.root))
+
+    def _count(self) -> None:
+        counters = Counters(self._epoch, self._ledger.highest)
+        if machine.read_counters(self._workspace.machine_room) != counters:
+            machine.write_counters(self._workspace.machine_room, counters, self._disk)
+
+
+class _Source:
+    """The files of the workspace as `compose` reads them."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read(self, path: str) -> bytes | None:
+        return read_file(self._root, path)
+
+    def end(self, path: str) -> tuple[int, bool]:
+        try:
+            with resolve(self._root, path).open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                if not size:
+                    return 0, True
+                file.seek(-1, os.SEEK_END)
+                return size, file.read(1) == b"\n"
+        except FileNotFoundError:
+            return 0, True
+
+    def names(self, folder: str) -> set[str]:
+        return file_names(self._root, folder)

@@ -1,0 +1,98 @@
+"""Rolls the redo log forward: carries out, file by file, what `redo.settle_file` says.
+
+The same code brings the files of a commit up to date when another program got in between, so there is one way only in
+which a file follows its record.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import files
+from .links import LinkLeadsOut, resolve
+from .problem import Problem
+from .redo import Append, FileChange, Fine, KeptBeside, Record, Rewrite, Write, settle_file
+from .view import read_file
+
+_TRIES = 5
+Chain = Sequence[tuple[str, FileChange]]
+
+
+@dataclass
+class Rollforward:
+    """What was done: the files touched, which are to be synced before the log is trimmed, and what to tell."""
+
+    touched: set[Path] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def roll_forward(root: Path, records: Sequence[Record], disk: files.Disk) -> Rollforward:
+    """Bring every file to where the records say; raises OSError when the disk refuses, and can then be run again."""
+    done = Rollforward()
+    chains: dict[str, list[tuple[str, FileChange]]] = {}
+    for record in records:
+        for change in record.files:
+            chains.setdefault(change.path, []).append((record.commit, change))
+    for path, chain in chains.items():
+        try:
+            real = resolve(root, path)
+        except LinkLeadsOut as e:
+            done.problems.append(Problem(path, 0, "link_leads_out", "error", e.message))
+            continue
+        for commit, change in chain:
+            if isinstance(change, Rewrite):
+                _clear_tmp(path, real, commit, change, done, disk)
+        follow(root, path, chain, done, disk)
+    return done
+
+
+def follow(root: Path, path: str, chain: Chain, done: Rollforward, disk: files.Disk) -> None:
+    """Bring one file to where its chain of changes says, however often another program gets in between."""
+    real = resolve(root, path)
+    done.touched.add(real)
+    tmp = files.tmp_name(real.name, chain[-1][0])
+    for _ in range(_TRIES):
+        outcome = settle_file(path, chain, read_file(root, path))
+        try:
+            match outcome:
+                case Fine():
+                    return
+                case Write(data=data, before=before):
+                    files.swap(real, data, tmp=tmp, before=before, disk=disk)
+                case Append(data=data, size=size):
+                    files.append(real, data, expect_size=size, disk=disk)
+                case KeptBeside():
+                    _keep_beside(path, real, outcome, done, disk)
+                    return
+        except files.FileMovedOn:
+            continue  # look again at what stands there now
+    raise BlockingIOError(f"{path}: another program keeps changing this file")
+
+
+def _keep_beside(path: str, real: Path, outcome: KeptBeside, done: Rollforward, disk: files.Disk) -> None:
+    beside = real.with_name(f"{real.name}.due-{outcome.commit}")
+    files.replace(beside, outcome.due, tmp=files.tmp_name(beside.name, outcome.commit), sync=True, disk=disk)
+    message = (
+        f"was edited while commit {outcome.commit} was being written; your version stays, what was to be written is "
+        f"in {beside.name}"
+    )
+    done.problems.append(Problem(path, 0, "kept_beside", "warning", message))
+
+
+def _clear_tmp(path: str, real: Path, commit: str, change: Rewrite, done: Rollforward, disk: files.Disk) -> None:
+    """Remove the file that was to be swapped in, unless a person's save was swapped out into it."""
+    tmp = real.with_name(files.tmp_name(real.name, commit))
+    try:
+        left = tmp.read_bytes()
+    except FileNotFoundError:
+        return
+    stands = files.sha256(real.read_bytes()) if real.exists() else None
+    if stands == change.before or files.sha256(left) in (change.before, change.after) or not left:
+        disk.unlink(tmp)  # the swap never happened, or what came out was what the commit had read
+    elif stands == change.after:
+        disk.rename(tmp, real)
+    else:
+        kept = real.with_name(f"{real.name}.kept-{commit}")
+        disk.rename(tmp, kept)
+        message = f"a version of this file that another program saved during commit {commit} is in {kept.name}"
+        done.problems.append(Problem(path, 0, "kept_beside", "warning", message))
