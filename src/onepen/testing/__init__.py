@@ -1,1 +1,1 @@
-"""Doubles that ship with onepen, for tests of code that builds on it; each has tests of its own."""
+"""Doubles that ship with onepen: a scripted model, a clock and ids that stand still, and workers that misbehave."""

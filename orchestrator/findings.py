@@ -1,0 +1,160 @@
+"""What the offline model found, as a draft and as words: quotes, fixed phrases and the task's own words, nothing else."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..memory.analysis import asked, terms
+from ..memory.document import parse_document
+from ..memory.ids import id_from_title
+from ..memory.errors import MemoryFault
+from ..memory.index import EntryRefused, IndexEntry
+from ..memory.target import FileTarget, NoteTarget, Target, parse_target
+from ..staging.clip import clip
+from ..staging.verbatim import FOUND, GAPS, NOT_FOUND, NOTHING_FOUND
+from ..subagents.prompt import TaskWords
+from .excerpt import Excerpt
+
+_TITLE = 80
+_SUMMARY = 190
+_MARKUP = re.compile(r"[<>`\[\]*_|#~]+")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One question: what is quoted for it, and which of its words stand nowhere."""
+
+    question: str
+    excerpts: tuple[Excerpt, ...]
+    missing: tuple[str, ...]
+
+
+def place_of(task: TaskWords) -> Target | None:
+    """Where the task's result should go; None when nobody said so."""
+    try:
+        return None if task.target is None else parse_target(task.target)
+    except MemoryFault:
+        return None
+
+
+def draft_input(task: TaskWords, parts: Sequence[Part], card: str | None, read: tuple[int, int]) -> Mapping[str, object]:
+    """The input of `write_draft`: a new finding, or text added to the card that is there."""
+    title, target = heading_of(task.text), place_of(task)
+    appended = card is not None or isinstance(target, NoteTarget)
+    body = "\n".join(_body(title, parts, read, appended=appended))
+    given: dict[str, object] = {"text": body, "title": title, "sources": list(_sources(parts))}
+    if target is None:
+        given["target"] = f"research/{id_from_title(title)}.md"
+    if not isinstance(target, NoteTarget) and (entries := _entries(body, card or "", parts)):
+        given["index"] = entries[:1] if isinstance(target, FileTarget) else entries
+    return given
+
+
+def heading_of(text: str) -> str:
+    """The task's first line as a heading: its own words, cut with a mark of omission when they are many."""
+    line = " ".join(next((row for row in text.splitlines() if row.strip()), "").split()).lstrip("#> ").strip()
+    if len(line) <= _TITLE:
+        return line
+    cut = clip(line, _TITLE, "")
+    return cut[: cut.rfind(" ")].rstrip(" ,;:") + "…" if " " in cut else cut + "…"
+
+
+def summary(parts: Sequence[Part], read: tuple[int, int]) -> str:
+    """What was done, in a sentence or two."""
+    excerpts = [one for part in parts for one in part.excerpts]
+    looked = f"Read {_count(read[0], 'file')}, {_count(read[1], 'line')}."
+    if not excerpts:
+        return f"{NOTHING_FOUND} {_missing(parts)}{looked}"
+    files = len({one.path for one in excerpts})
+    open_ones = sum(1 for part in parts if not part.excerpts)
+    left = f" {open_ones} of {len(parts)} questions found no answer." if open_ones else ""
+    return f"{_count(len(excerpts), 'passage')} quoted from {_count(files, 'file')}.{left} {_missing(parts)}{looked}"
+
+
+def in_words(parts: Sequence[Part]) -> str:
+    """The answer as it can be printed: the quotes with their places, or that there is none."""
+    rows: list[str] = []
+    for part in parts:
+        if len(parts) > 1:
+            rows += [part.question, ""]
+        rows += [row for one in part.excerpts for row in (one.render(), "")] or [NOTHING_FOUND, ""]
+        if part.missing:
+            rows += [f"{NOT_FOUND} {', '.join(part.missing)}", ""]
+    return "\n".join(rows).rstrip()
+
+
+def _body(title: str, parts: Sequence[Part], read: tuple[int, int], *, appended: bool) -> Iterator[str]:
+    several = len(parts) > 1
+    if appended and several:
+        yield from (f"## {title}", "")
+    for part in parts:
+        alone = title if appended else FOUND if part.excerpts else GAPS
+        yield f"{'###' if appended and several else '##'} {heading_of(part.question) if several else alone}"
+        yield ""
+        for one in part.excerpts:
+            yield from (one.render(), "")
+        if not part.excerpts:
+            yield from (NOTHING_FOUND, "")
+        if part.missing:
+            yield from (NOT_FOUND, *(f"- {word}" for word in part.missing), "")
+    yield f"Read {_count(read[0], 'file')}, {_count(read[1], 'line')}."
+    yield ""
+
+
+def _entries(body: str, card: str, parts: Sequence[Part]) -> list[Mapping[str, object]]:
+    """An index entry for each section that answers, with words of the quotes only."""
+    before = card if not card or card.endswith("\n") else card + "\n"
+    known = len(parse_document(before).sections)
+    sections = parse_document(f"{before}\n{body}").sections[known:]
+    if len(sections) > len(parts):
+        sections = sections[len(sections) - len(parts) :]
+    found: list[Mapping[str, object]] = []
+    for section, part in zip(sections, parts, strict=False):
+        said = _bare(_telling(part)) if part.excerpts else NOTHING_FOUND
+        try:
+            entry = IndexEntry(section.id, _short(said), _keywords(part))
+        except EntryRefused:
+            continue  # the pen makes one from the heading
+        found.append({"section_id": entry.section_id, "summary": entry.summary, "keywords": list(entry.keywords)})
+    return found
+
+
+def _telling(part: Part) -> str:
+    """The quoted line of the first excerpt that says most of what was asked."""
+    wanted = set(asked(part.question))
+    return max((piece.text for piece in part.excerpts[0].pieces), key=lambda text: len(wanted & set(terms(text))))
+
+
+def _keywords(part: Part) -> tuple[str, ...]:
+    """Words of the question that stand in the quotes, as they are written there."""
+    said = " ".join(_bare(one.text) for one in part.excerpts)
+    wanted = set(asked(part.question))
+    words: dict[str, None] = {}
+    for word in re.findall(r"[^\W_]+", said):
+        if 2 < len(word) <= 40 and wanted & set(terms(word)):
+            words.setdefault(word.casefold())
+    return tuple(words)[:6]
+
+
+def _sources(parts: Sequence[Part]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.place for part in parts for one in part.excerpts))
+
+
+def _bare(text: str) -> str:
+    return " ".join(_MARKUP.sub("", text).split())
+
+
+def _short(text: str) -> str:
+    if len(text) <= _SUMMARY:
+        return text
+    cut = clip(text, _SUMMARY, "")
+    return cut[: cut.rfind(" ")] + "…" if " " in cut else cut + "…"
+
+
+def _missing(parts: Sequence[Part]) -> str:
+    words = tuple(dict.fromkeys(word for part in parts for word in part.missing))
+    return f"{NOT_FOUND} {', '.join(words)}. " if words else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,49 @@
+"""Which model a name means. A model is made for one task and closed over nothing of another."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ..subagents.definition import AgentDefinition
+from ..subagents.model import Model
+from .errors import OrchestratorFault
+
+OFFLINE = "offline"
+SCRIPTED = "scripted:"
+
+Models = Callable[[str, AgentDefinition], Model]
+
+
+class UnknownModel(OrchestratorFault):
+    """Raised when a name means no model."""
+
+    exit_code = 2
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"model {name!r}: unknown; known are offline and scripted:FILE", hint="onepen delegate --help")
+
+
+class NeedsModel(OrchestratorFault):
+    """Raised when an agent that writes prose is to work with the offline model, which writes none."""
+
+    exit_code = 2
+
+    def __init__(self, agent: str) -> None:
+        super().__init__(
+            f"agent {agent} needs a model: the offline model only finds and quotes, it writes no prose",
+            hint=f"onepen delegate --agent {agent} --model MODEL …, or --agent researcher without a model",
+        )
+
+
+def resolve(name: str, definition: AgentDefinition) -> Model:
+    """The model of that name for an agent; raises UnknownModel, NeedsModel or ScriptUnreadable."""
+    if name == OFFLINE:
+        if not definition.offline:
+            raise NeedsModel(definition.id)
+        from .offline import Offline
+
+        return Offline()
+    if name.startswith(SCRIPTED):
+        from ..testing.scripted import ScriptedModel
+
+        return ScriptedModel.from_file(Path(name.removeprefix(SCRIPTED)))
+    raise UnknownModel(name)

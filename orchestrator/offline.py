@@ -1,0 +1,208 @@
+"""The offline model: an extractive researcher. No key, no network, no prose of its own.
+
+A pure function of the conversation: it searches for what was asked, reads around what was found, writes one draft of
+verbatim quotes with their places, says which words stand nowhere, and reports. A question whose answer is not there
+gets just that as its answer. It works through the same tools, wire, staging and review as any other model.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..memory.analysis import asked
+from ..memory.search import ANSWERED
+from ..memory.target import CardTarget
+from ..subagents.messages import Block, Message, Text, ToolResult, ToolUse
+from ..subagents.model import ModelReply, ModelRequest, Usage
+from ..subagents.page import parse_page
+from ..subagents.prompt import TaskWords, task_words
+from .excerpt import Excerpt, distinct, excerpt
+from .findings import Part, draft_input, in_words, place_of, summary
+from .lookup import Answer, Found, parse_answer
+
+MAX_PARTS = 4
+SEARCHED = 24
+MOST_QUOTES = 6
+MOST_OF_A_PART = 3
+AROUND = 40
+MAX_READS = 16
+MAX_TRIES = 2
+
+_SENTENCE = re.compile(
+    r"(?<=[.!?？。！;])\s+|\n+|\s+(?:and|und|et|y)\s+(?=(?:who|what|when|where|which|why|how|wer|was|wann|wo|wie|"
+    r"warum|qui|quand|où|comment|quién|qué|cuándo|dónde|cómo)\b)",
+    re.IGNORECASE,
+)
+
+
+class Offline:
+    """Answers each request from the request alone."""
+
+    @property
+    def name(self) -> str:
+        return "offline"
+
+    async def reply(self, request: ModelRequest) -> ModelReply:
+        blocks = next_blocks(request.messages)
+        calls = any(isinstance(block, ToolUse) for block in blocks)
+        return ModelReply(blocks, "tool_use" if calls else "end_turn", Usage(), "offline")
+
+
+def next_blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
+    """What comes next in the conversation: searches, then reading, then the draft, then the report."""
+    told = _Told.of(messages)
+    if not told.answers:
+        return _searches(told)
+    places = _places(told)
+    if told.turns == 1:
+        reads = _reads(told, places)
+        if reads:
+            return reads
+    parts = _parts(told, places)
+    if not told.task.answer and not told.written and told.tries < MAX_TRIES:
+        given = draft_input(told.task, parts, told.card, told.read)
+        if told.tries:  # a card that is longer than what was read may name its sections otherwise
+            given = {key: value for key, value in given.items() if key != "index"}
+        return (_call(told, 0, "write_draft", given),)
+    return (_call(told, 0, "report", _report(told, parts)),)
+
+
+# -- what the conversation has told so far -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Told:
+    """The conversation, understood: what was asked, what the searches said, the lines that were read.
+
+    `card` is the text of the card that the task is to change, None when there is none yet. `tries` counts the calls
+    of the draft tool, and `refused` is what it said when it took no draft.
+    """
+
+    task: TaskWords
+    queries: tuple[str, ...]
+    answers: tuple[Answer, ...]
+    pages: Mapping[str, Mapping[int, str]]
+    card: str | None
+    written: bool
+    tries: int
+    refused: str
+    turns: int
+
+    @property
+    def read(self) -> tuple[int, int]:
+        """How many files and lines the searches went through."""
+        return (self.answers[0].files, self.answers[0].lines) if self.answers else (0, 0)
+
+    @classmethod
+    def of(cls, messages: Sequence[Message]) -> "_Told":
+        task = task_words(messages[0]) or TaskWords(messages[0].text)
+        results = {b.tool_use_id: b for m in messages for b in m.content if isinstance(b, ToolResult)}
+        answers: list[Answer] = []
+        pages: dict[str, dict[int, str]] = {}
+        card: str | None = None
+        written, tries, refused = False, 0, ""
+        for use in (use for m in messages if m.role == "assistant" for use in m.tool_uses):
+            result = results.get(use.id)
+            if result is None:
+                continue
+            if use.name == "search":
+                answers.append(Answer((), (), 0, 0) if result.is_error else parse_answer(result.content))
+            elif use.name in {"read_card", "read_input"} and not result.is_error:
+                page = parse_page(result.content)
+                if page is not None:
+                    pages.setdefault(page.path, {}).update({n.number: n.text for n in page.lines if not n.cut})
+                    if page.path == task.target:
+                        card = "\n".join(line.text for line in page.lines)
+            elif use.name == "write_draft":
+                written, tries, refused = not result.is_error, tries + 1, result.content if result.is_error else ""
+        turns = sum(1 for m in messages if m.role == "assistant")
+        return cls(task, _queries(task.text), tuple(answers), pages, card, written, tries, refused, turns)
+
+
+def _queries(text: str) -> tuple[str, ...]:
+    """The questions that a task holds; a sentence that says too little by itself stays with the one before it."""
+    found: list[str] = []
+    for sentence in (part.strip() for part in _SENTENCE.split(text.strip())):
+        if not sentence:
+            continue
+        if found and len(asked(sentence)) < 2:
+            found[-1] = f"{found[-1]} {sentence}"
+        else:
+            found.append(sentence)
+    questions = [part for part in found if part.rstrip().endswith(("?", "？"))]
+    if len(found) > MAX_PARTS and 0 < len(questions) <= MAX_PARTS:
+        found = questions
+    return tuple(found) if 1 < len(found) <= MAX_PARTS else (text.strip(),)
+
+
+# -- the steps ---------------------------------------------------------------------------------------------------------
+
+
+def _call(told: "_Told", k: int, name: str, given: Mapping[str, object]) -> ToolUse:
+    return ToolUse(f"offline_{told.turns + 1}_{k + 1}", name, dict(given))
+
+
+def _searches(told: _Told) -> tuple[Block, ...]:
+    return (
+        Text("Searching for what was asked."),
+        *(_call(told, k, "search", {"query": q, "limit": SEARCHED}) for k, q in enumerate(told.queries)),
+    )
+
+
+def _places(told: _Told) -> tuple[tuple[Found, ...], ...]:
+    """For each question the places worth quoting, best first; () where the answer is not there."""
+    most = MOST_QUOTES if len(told.queries) == 1 else MOST_OF_A_PART
+    return tuple(_worth_quoting(answer, 2 * most) for answer in told.answers)
+
+
+def _worth_quoting(answer: Answer, most: int) -> tuple[Found, ...]:
+    best = max((place.share for place in answer.places), default=0.0)
+    if best < ANSWERED:
+        return ()
+    floor = max(ANSWERED, 0.72 * best)
+    return tuple(place for place in answer.places if place.share >= floor)[:most]
+
+
+def _reads(told: _Told, places: Sequence[Sequence[Found]]) -> tuple[Block, ...]:
+    """Pages around the places, each file at most twice; and the card that is to be changed."""
+    calls: list[Block] = []
+    covered: list[tuple[str, int, int]] = []
+    if isinstance(place_of(told.task), CardTarget) and not told.task.answer:
+        calls.append(_call(told, 0, "read_card", {"card": told.task.target}))
+    for place in (place for part in places for place in part):
+        if any(path == place.path and first <= place.line <= last for path, first, last in covered):
+            continue
+        if len(calls) >= MAX_READS:
+            break
+        first = max(1, place.line - AROUND)
+        covered.append((place.path, first, place.line + AROUND // 2))
+        shelf, _, name = place.path.partition("/")
+        if shelf == "inputs":
+            given: dict[str, object] = {"name": name, "start": first, "lines": 2 * AROUND}
+            calls.append(_call(told, len(calls), "read_input", given))
+        else:
+            calls.append(_call(told, len(calls), "read_card", {"card": place.path, "start": first}))
+    return tuple(calls)
+
+
+def _parts(told: _Told, places: Sequence[Sequence[Found]]) -> tuple[Part, ...]:
+    """What each question found, as quotes."""
+    parts: list[Part] = []
+    for question, answer, found in zip(told.queries, told.answers, places, strict=True):
+        quoted = [e for place in found if (e := _quoted(told, place, question)) is not None]
+        most = MOST_QUOTES if len(told.queries) == 1 else MOST_OF_A_PART
+        parts.append(Part(question, distinct(quoted, most), answer.missing))
+    return tuple(parts)
+
+
+def _quoted(told: _Told, place: Found, question: str) -> Excerpt | None:
+    """The excerpt at a place, from the lines that were read there; a place that wasn't read is not quoted."""
+    lines = told.pages.get(place.path)
+    return None if lines is None else excerpt(place.path, lines, place.line, question)
+
+
+def _report(told: _Told, parts: Sequence[Part]) -> Mapping[str, object]:
+    said = summary(parts, told.read)
+    if told.refused:
+        return {"summary": f"{said} The draft was not taken: {told.refused}", "answer": in_words(parts), "complete": False}
+    return {"summary": said, "answer": in_words(parts), "complete": all(part.excerpts for part in parts)}
