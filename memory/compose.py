@@ -5,7 +5,7 @@ registry lines and day-log lines are made from the files as they are at this mom
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Protocol
@@ -17,6 +17,7 @@ from .document import Document, parse_document
 from .files import sha256
 from .history import VERSION, Commit, TextChange, commit_json
 from .index import Index, empty_index, parse_index
+from .index_block import changed_block
 from .reconcile import reconcile
 from .redo import Addition, FileChange, Line, Rewrite
 from .registry import HEADING as REGISTRY_HEADING
@@ -109,6 +110,11 @@ class _Desk:
         text = self.text(path)
         return parse_index(empty_index(heading) if text is None else text)
 
+    def change_index(self, path: str, heading: str, card: str, change: Callable[[Index], Index]) -> None:
+        text = self.text(path)
+        old = empty_index(heading) if text is None else text
+        self.write(path, changed_block(old, card, change).encode())
+
 
 def compose(change: Change, space: Space, source: Source, *, id: str, now: datetime, seal_days: bool) -> Composed:  # noqa: A002
     """Work out a change; raises EditRefused (and its kinds), BadLogText, UnreadableText or LinkLeadsOut."""
@@ -169,15 +175,19 @@ def _edit(desk: _Desk, space: Space, change: Change, today: date) -> None:
     if not isinstance(target, CardTarget):
         return
     document = parse_document(after)
-    index_path = space.index_path(target.shelf)
-    # Reconciled first: the entry of a heading that this edit renames goes along, and is then what it was given to be.
-    index = reconcile(desk.index(index_path, HEADINGS[target.shelf]), {target.card: document}, only=target.card)
     known = {section.id for section in document.sections}
     for entry in change.index:
         if entry.section_id not in known:
             raise EntryWithoutSection(path, entry.section_id, known)
-        index = index.with_entry(target.card, entry)
-    desk.write(index_path, index.text.encode())
+
+    def changed(index: Index) -> Index:
+        # Reconciled first: the entry of a heading that this edit renames goes along, then is what it is given to be.
+        index = reconcile(index, {target.card: document}, only=target.card)
+        for entry in change.index:
+            index = index.with_entry(target.card, entry)
+        return index
+
+    desk.change_index(space.index_path(target.shelf), HEADINGS[target.shelf], target.card, changed)
 
 
 def _check_free(desk: _Desk, space: Space, target: CardTarget) -> None:
@@ -192,15 +202,17 @@ def _check_free(desk: _Desk, space: Space, target: CardTarget) -> None:
 
 
 def _file_entry(desk: _Desk, space: Space, given: FileEntry) -> None:
-    path = space.index_path("projects")
-    index = desk.index(path, HEADINGS["projects"])
-    if index.card(given.project) is None:
-        document = desk.document(space.card_path("projects", given.project))
-        if document is None:
-            raise NoSuchCard(space.card_path("projects", given.project))
-        index = reconcile(index, {given.project: document}, only=given.project)
-    index = index.with_entry(given.project, given.entry, link=f"{given.project}/{given.path}")
-    desk.write(path, index.text.encode())
+    card_path = space.card_path("projects", given.project)
+    document = desk.document(card_path)
+    if document is None:
+        raise NoSuchCard(card_path)
+
+    def changed(index: Index) -> Index:
+        if index.card(given.project) is None:
+            index = reconcile(index, {given.project: document}, only=given.project)
+        return index.with_entry(given.project, given.entry, link=f"{given.project}/{given.path}")
+
+    desk.change_index(space.index_path("projects"), HEADINGS["projects"], given.project, changed)
 
 
 def _register(desk: _Desk, space: Space, change: Change) -> None:

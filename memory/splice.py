@@ -24,21 +24,17 @@ def splices(before: bytes, after: bytes) -> tuple[Splice, ...]:
     """The pieces, in order of offset, that make `after` out of `before`; none if they are equal."""
     if before == after:
         return ()
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    head = _whole_lines(before, _common_head(before, after))
+    tail = _common_tail(before[head:], after[head:])
+    old = before[head : len(before) - tail].splitlines(keepends=True)
+    new = after[head : len(after) - tail].splitlines(keepends=True)
     found: list[Splice] = []
-    offset = i = j = 0
-    for fixed_i, fixed_j in (*_fixed_points(old, new), (len(old), len(new))):
+    offset, i, j = head, 0, 0
+    for fixed_i, fixed_j in (*_unique_pairs(old, new), (len(old), len(new))):
         piece_old, piece_new = old[i:fixed_i], new[j:fixed_j]
         if piece_old != piece_new:
-            skip = _common(piece_old, piece_new)
-            tail = _common(piece_old[skip:][::-1], piece_new[skip:][::-1])
-            start = offset + sum(map(len, piece_old[:skip]))
-            changed_old = b"".join(piece_old[skip : len(piece_old) - tail])
-            changed_new = b"".join(piece_new[skip : len(piece_new) - tail])
-            found.append(Splice(start, changed_old, changed_new))
-        offset += sum(map(len, piece_old))
-        if fixed_i < len(old):
-            offset += len(old[fixed_i])
+            found.append(_piece(offset, piece_old, piece_new))
+        offset += sum(map(len, old[i : fixed_i + 1]))
         i, j = fixed_i + 1, fixed_j + 1
     return tuple(found)
 
@@ -56,6 +52,15 @@ def spliced(before: bytes, pieces: Iterable[Splice]) -> bytes:
     return b"".join((*parts, before[at:]))
 
 
+def _piece(offset: int, old: Sequence[bytes], new: Sequence[bytes]) -> Splice:
+    """The lines between two fixed points, without those that are the same at their beginning and end."""
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    changed_old = b"".join(old[head : len(old) - tail])
+    changed_new = b"".join(new[head : len(new) - tail])
+    return Splice(offset + sum(map(len, old[:head])), changed_old, changed_new)
+
+
 def _common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     count = 0
     for a, b in zip(one, other, strict=False):
@@ -65,15 +70,38 @@ def _common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
     return count
 
 
-def _fixed_points(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Pairs of line numbers that are kept: the common head and tail, and unique lines in the middle."""
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
-    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
-    points = [(k, k) for k in range(head)]
-    points += [(head + i, head + j) for i, j in _unique_pairs(middle_old, middle_new)]
-    points += [(len(old) - k, len(new) - k) for k in range(tail, 0, -1)]
-    return points
+def _common_head(one: bytes, other: bytes) -> int:
+    """How many bytes two texts share at their beginning."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _whole_lines(text: bytes, length: int) -> int:
+    """The part of the first `length` bytes that is whole lines."""
+    return text.rfind(b"\n", 0, length) + 1
+
+
+def _common_tail(one: bytes, other: bytes) -> int:
+    """How many bytes of whole lines two texts share at their end."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    # Cut to where a line begins in both: behind the first newline of the shared part, or all of it.
+    starts_line = all(len(text) == low or text[len(text) - low - 1 : len(text) - low] == b"\n" for text in (one, other))
+    if starts_line:
+        return low
+    newline = one.find(b"\n", len(one) - low)
+    return 0 if newline < 0 else len(one) - newline - 1
 
 
 def _unique_pairs(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
