@@ -20,12 +20,12 @@ from ..memory.passage_match import find_once
 from ..memory.target import CardTarget, FileTarget, NoteTarget, Target, parse_target
 from ..staging.draft import MAX_BYTES, Draft, edit_of, parse_draft, render_draft
 from ..staging.policy import Provenance
+from .draftname import draft_name, name_for, next_name, short_names
 from .reading import Reading, section_of
 from .toolinput import EditDraft, Entry, ProposeEdit, ToolRefused, WriteDraft
 
 MOST_DRAFTS = 64
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _ANY_DAY = date(2000, 1, 1)  # a draft is tried on the card, and the day it is dated then doesn't matter
 
 
@@ -61,14 +61,15 @@ class Drafting:
         )
         after = parse_document(text if isinstance(target, FileTarget) else apply_edit(before, change, _ANY_DAY))
         entries = self._entries(given.index or (), after, target, section)
-        note = self._note(target)
-        return self._put(given.name, target, change, entries, given.sources or ()) + note
+        return self._put(given.name, target, change, entries, given.sources or ())
 
     def propose(self, given: ProposeEdit) -> str:
         """Write the draft of a small edit; what came of it, for the model."""
         target = self._reading.target(given.card.partition("#")[0])
         if isinstance(target, FileTarget):
             raise ToolRefused(f"{target}: a file of a project is written as a whole; use write_draft with this target")
+        if self._target is not None and str(target) != self._target:
+            raise ToolRefused(f"{target}: this task may change {self._target} only; say in the report what else should")
         before = self._reading.text(target)
         assert before is not None  # `target` has found it
         anchor = given.card.partition("#")[2]
@@ -83,8 +84,7 @@ class Drafting:
         change = CardEdit(target, kind, section, given.old_text, given.new_text)
         after = parse_document(apply_edit(before, change, _ANY_DAY))
         entries = self._entries((given.index_entry,), after, target, section)
-        draft_name = f"{target.card}-{_slug(section)}" if section else target.card
-        return self._put(f"{draft_name}.md", target, change, entries, given.sources or (), fresh=True)
+        return self._put(None, target, change, entries, given.sources or ())
 
     def edit(self, given: EditDraft) -> str:
         """Change words of a draft; what came of it, for the model."""
@@ -107,27 +107,27 @@ class Drafting:
         return f"{name}: changed"
 
     def _where(self, given: WriteDraft) -> Target:
-        """The target of a draft: the one named, else the task's, else a new finding."""
-        named = (given.target or self._target or "").strip()
+        """The target of a draft: the task's, else the one named, else a new finding."""
+        named = (given.target or "").strip()
+        if self._target is not None:
+            own = parse_target(self._target)
+            if named not in ("", self._target, *short_names(self._target)):
+                raise ToolRefused(f"target {shown(named)}: this task's result goes to {own}; leave target out")
+            return own
         if named:
-            try:
-                return parse_target(named)
-            except MemoryFault as first:
-                return self._guessed(named, first)
+            return self._named(named)
         title = given.title or parse_document(given.text).title or (given.name or "").removesuffix(".md")
         if not title:
             raise ToolRefused("write_draft: neither target nor title says where it goes; give a title")
         return CardTarget("research", CardId(id_from_title(title)))
 
-    def _guessed(self, named: str, fault: MemoryFault) -> Target:
-        """The card that a name without its folder means; else the fault of the name as it was given."""
-        if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*(?:\.md)?", named):
-            try:
-                return self._reading.target(named)
-            except ToolRefused:
-                if self._target and self._target.rpartition("/")[2].removesuffix(".md") == named.removesuffix(".md"):
-                    return parse_target(self._target)
-        raise ToolRefused(f"write_draft: {fault.message}") from fault
+    def _named(self, named: str) -> Target:
+        try:
+            return parse_target(named)
+        except MemoryFault as fault:
+            if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*(?:\.md)?", named):
+                return self._reading.target(named)  # a card's id without its folder
+            raise ToolRefused(f"write_draft: {fault.message}") from fault
 
     def _entries(
         self, given: Sequence[Entry], after: Document, target: Target, section: str | None
@@ -148,11 +148,6 @@ class Drafting:
             entries.append(IndexEntry(where, one.summary.strip(), tuple(one.keywords or ())))
         return tuple(entries)
 
-    def _note(self, target: Target) -> str:
-        if self._target is not None and str(target) != self._target:
-            return f" (this task's result should go to {self._target}; this draft goes elsewhere)"
-        return ""
-
     def _put(
         self,
         wanted: str | None,
@@ -160,14 +155,14 @@ class Drafting:
         change: CardEdit,
         entries: Sequence[IndexEntry],
         sources: Sequence[str],
-        fresh: bool = False,
     ) -> str:
         """Write a draft under the name wanted, or one made of its target; an equal one is left as it is."""
-        name = self._name(wanted or str(target).rpartition("/")[2])
+        made = change.section if change.kind in ("replace", "remove") else None
+        name = self._name(wanted or name_for(str(target), made))
         while name in self.names and not self._is_same(name, target, change):
-            if wanted is not None and not fresh:
+            if wanted is not None:
                 raise ToolRefused(f"name {name}: another draft of this task has it; leave name out, or change it")
-            name = _next_name(name)
+            name = next_name(name)
         if name not in self.names and len(self.names) >= MOST_DRAFTS:
             raise ToolRefused(f"{name}: a task has at most {MOST_DRAFTS} drafts; put it into one of them")
         if isinstance(target, FileTarget):
@@ -267,18 +262,9 @@ class Drafting:
         raise ToolRefused(f"draft {shown(name)}: not a draft of this task; drafts: {listed}")
 
     def _name(self, wanted: str) -> str:
-        """The file name of a draft, checked: one plain segment that ends with .md; raises ToolRefused."""
-        text = wanted.strip().removeprefix("./").removeprefix("drafts/")
-        name = text if text.endswith(".md") else f"{text}.md"
-        if not _NAME.fullmatch(name) or name.startswith("_index"):
-            raise ToolRefused(
-                f"name {shown(wanted)}: a draft's name is 1 to 97 letters, digits, '-', '_' or '.', without a folder; "
-                "leave it out and it gets one"
-            )
-        if name.partition(".")[0].lower() in CardId.reserved:
-            raise ToolRefused(f"name {shown(wanted)}: this name is reserved by some systems; choose another")
-        twin = next((one for one in self.names if one != name and one.lower() == name.lower()), None)
-        return twin or name
+        """The name wanted, or that of a draft which differs from it only in case; raises ToolRefused."""
+        name = draft_name(wanted)
+        return next((one for one in self.names if one.lower() == name.lower()), name)
 
 
 def _edit(target: Target, before: str | None, given: WriteDraft) -> EditKind:
@@ -287,14 +273,3 @@ def _edit(target: Target, before: str | None, given: WriteDraft) -> EditKind:
     if given.old_text:
         return "replace" if given.text else "remove"
     return "replace" if isinstance(target, FileTarget) else "append"
-
-
-def _slug(section: str) -> str:
-    plain = re.sub(r"[^a-z0-9-]+", "", section.lower())[:40].strip("-")
-    return plain or "edit"
-
-
-def _next_name(name: str) -> str:
-    match = re.fullmatch(r"(?P<stem>.*?)(?:-(?P<number>[0-9]+))?\.md", name)
-    assert match is not None
-    return f"{match['stem']}-{int(match['number'] or 1) + 1}.md"

@@ -93,7 +93,7 @@ class Supervision:
                 if self._child.holds_pipes():
                     self._log.note("something that the worker had started still held its pipes; its group was ended")
                 group.cancel_scope.cancel()
-        except BaseExceptionGroup as several:
+        except ExceptionGroup as several:
             raise _single(several) from None
         return outcome
 
@@ -273,9 +273,9 @@ def hello(assignment: Assignment) -> wire.Hello:
     )
 
 
-def _single(error: BaseException) -> BaseException:
+def _single(error: Exception) -> Exception:
     """The host's own error as it raised it, out of the groups that task groups put around it."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
 
