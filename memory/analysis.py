@@ -81,7 +81,7 @@ def fold(text: str) -> str:
         return text.lower()
     spread = unicodedata.normalize("NFKD", text).casefold()
     # Recompose, so that voiced kana and Hangul syllables stay one character; what can't recompose was an accent.
-    bare = "".join(c for c in spread if not "̀" <= c <= "ͯ")
+    bare = "".join(c for c in spread if not "\u0300" <= c <= "\u036f")
     return unicodedata.normalize("NFC", bare)
 
 

@@ -187,7 +187,7 @@ def passages(path: str, text: str, date: str | None = None) -> tuple[Passage, ..
 
 def split_lines(text: str) -> list[str]:
     """The lines as editors count them: ended by LF or CRLF, nothing else; the last one may be empty."""
-    lines = text.removeprefix("﻿").split("\n")
+    lines = text.removeprefix("\ufeff").split("\n")
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 

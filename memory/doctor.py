@@ -1,0 +1,176 @@
+"""Examines a workspace: each thing that a person should put right, as one line with file, line and cause.
+
+Nothing is written and nothing is deleted here. A file that can't be read is a problem like any other and doesn't keep
+the rest from being examined; only damage in the redo log ends it, since then nobody can say what the files should be.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from .daylog import Seal, check_seals, parse_seals
+from .document import parse_document
+from .history import Commit, parse_commits
+from .ids import BadId, CardId, Id
+from .index import parse_index
+from .legible import judged, led_out, legible, names_in
+from .links import LinkLeadsOut, resolve
+from .lint import front_problems, text_problems
+from .names import is_left, name_problems
+from .problem import Problem
+from .shelf_exam import ShelfExam, index_problems
+from .target import Shelf
+from .view import View
+from .workspace import SHELVES, Space
+
+HOUSE_NOTES = ("RULES.md", "OPS.md", "AGENTS.md", "SOUL.md", "USER.md", "BRIEF.md", "MEMORY.md")
+CLIENT_NOTES = ("PERSONA.md", "USER.md", "OPS.md", "BRIEF.md", "MEMORY.md")
+
+
+def examine(view: View) -> tuple[Problem, ...]:
+    """All problems of a workspace, by path and line; raises RedoDamaged."""
+    return tuple(sorted(_problems(view), key=lambda p: (p.path, p.line, p.kind, p.message)))
+
+
+def _problems(view: View) -> Iterator[Problem]:
+    root = view.workspace.root
+    yield from _pending(view)
+    yield from name_problems("", [n for n in names_in(root) if is_left(n)])
+    yield from _clients(view)
+    yield from _agents(view)
+    for space in view.workspace.spaces():
+        yield from _notes(view, space)
+        shelves = {shelf: ShelfExam(view, space, shelf) for shelf in SHELVES}
+        for shelf in shelves.values():
+            yield from shelf.problems()
+        yield from _twice(space, shelves)
+        yield from _logs(view, space)
+
+
+def _pending(view: View) -> Iterator[Problem]:
+    waiting = len(view.pending_paths())
+    if waiting:
+        message = f"commits that touch {waiting} files are not settled yet; the next command that writes does it"
+        yield Problem(".onepen/redo/log", 0, "commit_pending", "info", message)
+
+
+def _notes(view: View, space: Space) -> Iterator[Problem]:
+    for name in HOUSE_NOTES if space.client is None else CLIENT_NOTES:
+        path = space.path(name)
+        yield from judged(view, path, text_problems)
+
+
+def _agents(view: View) -> Iterator[Problem]:
+    folder = view.workspace.root / "agents"
+    names = names_in(folder)
+    yield from name_problems("agents/", names)
+    ids = [n[:-3] for n in names if n.endswith(".md") and _is_id(n[:-3])]
+    if ids and "RULES.md" not in names:
+        yield Problem(
+            "agents/RULES.md", 0, "rules_missing", "warning", "sub-agents have no rules: onepen init . adds them"
+        )
+    text = legible(view, "agents/_index.md")
+    if isinstance(text, Problem):
+        yield text
+        return
+    registry = parse_index(text or "")
+    for agent in ids:
+        yield from judged(view, f"agents/{agent}.md", _definition_problems)
+        if registry.card(agent) is None:
+            message = f"{agent}.md has no block in the registry, so no agent knows of it"
+            yield Problem(f"agents/{agent}.md", 0, "agent_unlisted", "error", message)
+    yield from index_problems("agents/_index.md", registry)
+    for block in registry.cards:
+        if block.id not in ids:
+            message = f"the registry has a block for {block.id}.md, which isn't there"
+            yield Problem("agents/_index.md", block.line, "agent_missing", "error", message)
+
+
+def _definition_problems(path: str, text: str) -> Iterator[Problem]:
+    yield from text_problems(path, text)
+    for problem in front_problems(path, parse_document(text)):
+        # Definitions of other tools are often no strict YAML; they are then read line by line.
+        yield replace(problem, level="warning")
+
+
+def _clients(view: View) -> Iterator[Problem]:
+    folder = view.workspace.root / "clients"
+    names = [name for name in names_in(folder) if not name.startswith(".")]
+    yield from name_problems("clients/", names, ending="")
+    for name in names:
+        if (folder / name).is_symlink():
+            message = "a client's folder must be a folder, not a link: it is not read"
+            yield Problem(f"clients/{name}", 0, "client_is_link", "error", message)
+
+
+def _twice(space: Space, shelves: dict[Shelf, ShelfExam]) -> Iterator[Problem]:
+    for card in sorted(shelves["projects"].cards.keys() & shelves["research"].cards.keys()):
+        message = f"project and finding have the same id {card}: rename one"
+        yield Problem(space.card_path("research", CardId(card)), 0, "id_twice", "error", message)
+
+
+def _logs(view: View, space: Space) -> Iterator[Problem]:
+    for folder in ("memory", "logs"):
+        try:
+            names = names_in(resolve(space.root, space.path(folder)))
+        except LinkLeadsOut as e:
+            yield led_out(e)
+            return
+        yield from name_problems(space.path(f"{folder}/"), [n for n in names if is_left(n)])
+    seals: list[Seal] = []
+    commits: list[tuple[str, Commit]] = []
+    for name in names:
+        path = space.path(f"logs/{name}")
+        text = legible(view, path) if name.endswith(".jsonl") else None
+        if isinstance(text, Problem):
+            yield text
+        elif text is not None and name.startswith("seals-"):
+            seals += parse_seals(text)
+        elif text is not None and name.startswith("commits-"):
+            found, problems = parse_commits(text, path)
+            yield from problems
+            commits += [(path, commit) for commit in found]
+    yield from _keys(commits)
+    yield from _days(view, space, seals)
+
+
+def _days(view: View, space: Space, seals: list[Seal]) -> Iterator[Problem]:
+    by_day: dict[str, list[Seal]] = {day.isoformat(): [] for day in view.days(space)}
+    present = frozenset(by_day)
+    for seal in seals:
+        by_day.setdefault(seal.day, []).append(seal)
+    for day, of_day in sorted(by_day.items()):
+        path = space.path(f"memory/{day}.md")
+        if day in present:
+            yield from judged(view, path, _DayLog(of_day))
+        else:
+            yield from check_seals(path, "", of_day)
+
+
+@dataclass(frozen=True)
+class _DayLog:
+    """Judges the log of a day that these seals were made of."""
+
+    seals: list[Seal]
+
+    def __call__(self, path: str, text: str) -> Iterator[Problem]:
+        yield from text_problems(path, text)
+        yield from check_seals(path, text, self.seals)
+
+
+def _keys(commits: list[tuple[str, Commit]]) -> Iterator[Problem]:
+    first: dict[str, str] = {}
+    for path, commit in commits:
+        if commit.key is None:
+            continue
+        other = first.setdefault(commit.key, commit.id)
+        if other != commit.id:
+            message = f"commits {other} and {commit.id} carry out the same task twice (key {commit.key})"
+            yield Problem(path, 0, "key_twice", "error", message)
+
+
+def _is_id(text: str) -> bool:
+    try:
+        Id(text)
+    except BadId:
+        return False
+    return True
