@@ -6,6 +6,7 @@ registry lines and day-log lines are made from the files as they are at this mom
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Protocol
@@ -18,13 +19,14 @@ from .files import sha256
 from .history import VERSION, Commit, TextChange, commit_json
 from .index import Index, empty_index, parse_index
 from .index_block import changed_block
+from .links import LinkLeadsOut
 from .reconcile import reconcile
 from .redo import Addition, FileChange, Line, Rewrite
 from .registry import HEADING as REGISTRY_HEADING
 from .registry import with_agent
 from .splice import Splice, splices
 from .target import BadTarget, CardTarget, Shelf, parse_target
-from .view import HEADINGS, as_text, card_ids, log_days
+from .view import HEADINGS, UnreadableText, as_text, card_ids, log_days
 from .workspace import SHELVES, Space
 
 _CARD_PATH = re.compile(r"(?:projects|research)/[^/]+\.md")
@@ -226,11 +228,13 @@ def _register(desk: _Desk, space: Space, change: Change) -> None:
 def _reconcile_shelf(desk: _Desk, space: Space, shelf: Shelf) -> None:
     cards: dict[str, Document] = {}
     for card in card_ids(desk.source.names(space.path(shelf))):
-        document = desk.document(space.card_path(shelf, card))
-        if document is not None:
-            cards[card] = document
+        with suppress(UnreadableText, LinkLeadsOut):  # doctor names it; the other cards are brought in line
+            document = desk.document(space.card_path(shelf, card))
+            if document is not None:
+                cards[card] = document
     path = space.index_path(shelf)
-    desk.write(path, reconcile(desk.index(path, HEADINGS[shelf]), cards).text.encode())
+    if cards or desk.read(path) is not None:
+        desk.write(path, reconcile(desk.index(path, HEADINGS[shelf]), cards).text.encode())
 
 
 def _day_log(

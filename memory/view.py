@@ -7,6 +7,7 @@ only what was added to it is parsed.
 
 import builtins
 import os
+import stat
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -129,11 +130,19 @@ class View:
 
 
 def read_file(root: Path, path: str) -> bytes | None:
-    """A file as it stands on the disk, None if it is absent; raises LinkLeadsOut or an OSError."""
+    """A file as it stands on the disk, None if absent or a folder; raises LinkLeadsOut, UnreadableText or OSError."""
     try:
-        return resolve(root, path).read_bytes()
+        fd = os.open(resolve(root, path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    kind = os.fstat(fd).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(fd)
+        if stat.S_ISDIR(kind):
+            return None
+        raise UnreadableText(path, "is no regular file")  # a FIFO would keep the reader waiting for ever
+    with os.fdopen(fd, "rb") as file:
+        return file.read()
 
 
 def file_names(root: Path, folder: str) -> set[str]:
