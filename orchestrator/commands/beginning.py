@@ -1,13 +1,16 @@
 """The beginning of a workspace: `onepen init`."""
 
+import errno
+import os
 import secrets
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...memory.clock import SystemClock
 from ...memory.scaffold import init, plan_workspace
-from ...memory.workspace import NoWorkspace, find_workspace, open_workspace
+from ...memory.workspace import SETTINGS, NoWorkspace, find_workspace, open_workspace
 from .text import count, one_line
 
 
@@ -30,22 +33,20 @@ class Begun:
         files = "".join(f"  {one_line(path)}\n" for path in self.paths)
         if self.dry_run:
             return f"{place}: would make {count(len(self.paths), 'file')}\n{files}"
-        return f"{place}: made {count(len(self.paths), 'file')}\n{files}Next: cd {place} && onepen status\n"
+        return f"{place}: made {count(len(self.paths), 'file')}\n{files}Next: cd {one_line(shlex.quote(str(self.workspace)))} && onepen status\n"
 
 
 def begin(root: Path, *, name: str = "", dry_run: bool = False) -> Begun:
     """Make what is missing of a workspace in `root`; raises SettingsUnreadable, BadTitle or an OSError."""
-    today = SystemClock().now().date()
-    workspace_id = secrets.token_hex(8)
-    notices = _nested(root)
+    if root.exists() and not root.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "a workspace is a folder, and this is a file", str(root))
+    if (root / SETTINGS).exists():
+        open_workspace(root)
+    workspace_id, today = secrets.token_hex(8), SystemClock().now().date()
     if dry_run:
-        if root.exists() and not root.is_dir():
-            raise NotADirectoryError(20, "Not a directory", str(root))
-        planned = plan_workspace(lambda path: (root / path).exists(), workspace_id, name, today)
-        return Begun(root, tuple(p.path for p in planned), True, notices)
-    made = init(root, id=workspace_id, name=name, today=today)
-    open_workspace(root)
-    return Begun(root, made, False, notices)
+        planned = plan_workspace(lambda path: os.path.lexists(root / path), workspace_id, name, today)
+        return Begun(root, tuple(p.path for p in planned), True, _nested(root))
+    return Begun(root, init(root, id=workspace_id, name=name, today=today), False, _nested(root))
 
 
 def _nested(root: Path) -> tuple[str, ...]:

@@ -1,0 +1,48 @@
+"""Reading commands start fast: what they never need, they never import."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from onepen.testing.program import Program
+
+HEAVY = {"anthropic", "pydantic_settings", "rich", "anyio", "structlog", "asyncio", "rapidfuzz", "frontmatter"}
+HELP_ONLY = {"pydantic", "yaml", "filelock"}
+CHECK = """
+import sys
+from onepen.orchestrator.commands.app import call
+code = call(sys.argv[2:])
+found = sorted(set(sys.argv[1].split(",")) & set(sys.modules))
+sys.exit(f"imported: {found}" if found else code)
+"""
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    onepen = Program(tmp_path_factory.mktemp("startup"))
+    onepen.ok("init", "ws")
+    onepen.ok("add", "project", "Kiln", "-C", "ws")
+    return onepen.home / "ws"
+
+
+def imported(unwanted: set[str], *args: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", CHECK, ",".join(unwanted), *args], capture_output=True, text=True, check=False
+    )
+    return "" if done.returncode == 0 else done.stderr
+
+
+@pytest.mark.parametrize("command", ["status", "drafts", "search kiln", "history", "context", "doctor", ""])
+def test_reading_imports_nothing_heavy(command: str, workspace: Path) -> None:
+    assert imported(HEAVY, *command.split(), "-C", str(workspace)) == ""
+
+
+@pytest.mark.parametrize("command", ["--help", "--version", "delegate --help"])
+def test_help_imports_next_to_nothing(command: str) -> None:
+    assert imported(HEAVY | HELP_ONLY, *command.split()) == ""
+
+
+def test_the_check_sees_an_import() -> None:
+    assert imported({"typer"}, "--version") == "imported: ['typer']\n"
