@@ -76,6 +76,8 @@ def _cause(block: str, mark: yaml.Mark | None, problem: str) -> str:
         return "a ': ' inside a value; put the value in quotes"
     if line[: len(line) - len(line.lstrip())].count("\t") or "'\\t'" in problem:
         return "a tab can't indent here; use spaces"
+    if "<document start>" in problem:
+        return "more than one YAML document"
     return problem
 
 

@@ -3,7 +3,8 @@
 Rules, the same for every file:
 - old text must stand exactly once in its section (overlapping places count); line ends match whichever they are;
 - new text gets the line ends of the file;
-- a line that was not edited stays a line of its own, and a file that ended with a newline still does;
+- a line that was not edited stays a line of its own (to join two lines, name both), and a file that ended with a
+  newline still does;
 - a last line without a newline can be named with or without one; the newline of the new text counts;
 - appended text starts on a line of its own and ends with a newline;
 - `updated` changes only where front matter has such a line and can be read; nothing else in the block ever does.
@@ -57,6 +58,7 @@ __all__ = [
 
 EditKind = Literal["create", "append", "replace", "remove"]
 
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t\r]|\Z)")
 # The kinds of block whose lines go on without a blank line between them.
 _RUN = re.compile(r"[ \t]*(?:(?P<item>[-*+][ \t]|\d{1,9}[.)][ \t])|(?P<quote>>)|(?P<row>\|))")
 
@@ -159,7 +161,7 @@ def _appended(document: Document, edit: CardEdit) -> tuple[int, int, str]:
     at = start + len(own.rstrip()) if edit.section is not None else end
     if edit.section is not None and at < end:
         at = _after_newline(text, at, end)
-    return at, at, _joint(text[start:at], new, newline) + new
+    return at, at, _joint(text[:at], text[start:at], new, newline) + new
 
 
 def _after_newline(text: str, at: int, end: int) -> int:
@@ -167,16 +169,16 @@ def _after_newline(text: str, at: int, end: int) -> int:
     return end if found < 0 else found + 1
 
 
-def _joint(existing: str, new: str, newline: str) -> str:
-    """What must stand between existing text and appended text so that each keeps its lines."""
+def _joint(before: str, existing: str, new: str, newline: str) -> str:
+    """What must stand between existing text (all of it is `before`) and appended text so that each keeps its lines."""
+    joint = "" if not before or before.endswith("\n") else newline
     if not existing:
-        return ""
-    joint = "" if existing.endswith("\n") else newline
+        return joint
     lines = existing.removesuffix("\n").removesuffix("\r").split("\n")
-    if not lines[-1].strip() or new.startswith(("\n", "\r\n")):
+    if not lines[-1].strip() or _HEADING.match(lines[-1]) or _starts_line(new):
         return joint
     run = len(lines) - 1
-    while run > 0 and lines[run - 1].strip():
+    while run > 0 and lines[run - 1].strip() and not _HEADING.match(lines[run - 1]):
         run -= 1
     first, second = _RUN.match(lines[run]), _RUN.match(new)
     goes_on = first is not None and second is not None and first.lastgroup == second.lastgroup
@@ -202,20 +204,18 @@ def _replaced(document: Document, edit: CardEdit) -> tuple[int, int, str]:
 
 def _kept_apart(text: str, place: Place, new: str, document: Document) -> str:
     """The new text with the newlines that keep the lines around it, which nobody edited, lines of their own."""
-    newline = document.newline
     old, behind = text[place.start : place.end], text[place.end :]
     before = text[document.body_start : place.start]
     mid_line = bool(before) and not before.endswith("\n")
-    if new and mid_line and old.startswith(("\n", "\r\n")) and not new.startswith(("\n", "\r\n")):
-        new = newline + new
-    if new and old.endswith("\n") and not new.endswith("\n"):
-        return new + newline
-    if not new and mid_line and old.startswith(("\n", "\r\n")) and old.endswith("\n"):
-        return newline
-    ended = behind or not old.endswith("\n")
-    if not new and not ended and mid_line:
-        return newline
+    if mid_line and _starts_line(old) and (new or behind) and not _starts_line(new + behind):
+        new = document.newline + new
+    if old.endswith("\n") and (before or new) and not (new or before).endswith("\n"):
+        new += document.newline
     return new
+
+
+def _starts_line(text: str) -> bool:
+    return text.startswith(("\n", "\r\n"))
 
 
 def _check_headings(document: Document, after: str, start: int, end: int) -> None:

@@ -20,9 +20,10 @@ KEYWORDS_LIMIT = 8
 KEYWORD_LIMIT = 40
 _PLACE = re.compile(r"[^\s\[\]()<>`#|\\]{1,900}")
 _LINE = re.compile(
-    r"[-*+] +\[(?P<label>(?:[^\[\]\\\r\n]|\\.)+)\]\((?P<link>[^\s()<>]+)\)"
-    r"(?:[ \t]+(?:—|–|--?|:)(?P<rest>[^\r\n]*))?[ \t]*(?:\r?\n)?"
+    r"[-*+] +\[(?P<label>(?:[^\[\]\\\r\n]++|\\.)++)\]\((?:\./)?(?P<path>[^\s()<>#]+)(?:#(?P<anchor>[^\s()<>]*))?\)"
+    r"(?:(?:[ \t]+(?:—|–|--?)|[ \t]*:)(?P<rest>[^\r\n]*))?[ \t]*(?:\r?\n)?"
 )
+_SIMPLE = re.compile(r"[a-z0-9-]{1,200}")
 _KEYWORDS = re.compile(r"(?:^|[ \t])`([^`]*)`$")
 _AUTO = "(auto)"
 
@@ -53,9 +54,9 @@ class IndexEntry:
     link: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if not _PLACE.fullmatch(self.section_id) or flaw(self.section_id):
+        if not _is_place(self.section_id):
             raise EntryRefused("section_id", f"{shown(self.section_id)} is no id of a section and no path")
-        if self.link is not None and (not _PLACE.fullmatch(self.link.replace("#", "")) or flaw(self.link)):
+        if self.link is not None and not _is_place(self.link):
             raise EntryRefused("link", f"{shown(self.link)} is no path")
         object.__setattr__(self, "summary", _checked("summary", self.summary, SUMMARY_LIMIT))
         if not self.summary:
@@ -70,32 +71,53 @@ def render_entry(card: str, entry: IndexEntry, newline: str = "\n") -> str:
     return f"- [{entry.section_id}]({link}) — {entry.summary}{words}{' ' + _AUTO if entry.auto else ''}{newline}"
 
 
-@dataclass(frozen=True)
-class EntryLine:
-    """A line that is an entry: the card it belongs to, the entry, and why onepen would not write such a line itself."""
-
-    card: str
-    entry: IndexEntry
-    flaw: str | None
-
-
-def parse_entry(line: str) -> EntryLine | None:
-    """The entry in a line, its newline included or not; None if the line is none. Never raises."""
+def entry_key(line: str) -> tuple[str, str] | None:
+    """Card and section id (or path) of a line that is an entry; None if it is none. Cheaper than `parse_entry`."""
     match = _LINE.fullmatch(line)
-    if match is None:
+    return None if match is None else _key(match)
+
+
+def parse_entry(line: str) -> tuple[IndexEntry, str | None] | None:
+    """The entry in a line, and why onepen would not write such a line itself; None if it is none. Never raises.
+
+    A line that a person wrote more freely than onepen does gives a value that is made safe; the line stays as it is.
+    """
+    match = _LINE.fullmatch(line)
+    key = None if match is None else _key(match)
+    if match is None or key is None:
         return None
-    link = match["link"].removeprefix("./")
-    path, _, anchor = link.partition("#")
-    card = path.partition("/")[0].removesuffix(".md") if "/" in path else path.removesuffix(".md")
-    if not card or ("/" not in path and not path.endswith(".md")):
-        return None
+    link = match["path"] if _is_file(match) else None
     summary, keywords, auto = _rest((match["rest"] or "").strip())
-    is_file = "/" in path or not anchor
-    place = unescaped(match["label"]) if is_file else anchor
     try:
-        return EntryLine(card, IndexEntry(place, summary, keywords, auto, link if is_file else None), None)
+        return IndexEntry(key[1], summary, keywords, auto, link), None
     except EntryRefused as refused:
-        return _mended(card, place, summary, keywords, auto, link if is_file else None, refused)
+        words = tuple(dict.fromkeys(made_safe(word.replace(",", " "), KEYWORD_LIMIT) for word in keywords))
+        text = made_safe(summary, SUMMARY_LIMIT) or key[1][:SUMMARY_LIMIT]
+        entry = IndexEntry(key[1], text, tuple(word for word in words if word)[:KEYWORDS_LIMIT], auto, link)
+        return entry, refused.message if summary else None
+
+
+def _is_file(match: re.Match[str]) -> bool:
+    return "/" in match["path"] or not match["anchor"]
+
+
+def _key(match: re.Match[str]) -> tuple[str, str] | None:
+    path = match["path"]
+    head, slash, _ = path.partition("/")
+    if not slash and not head.endswith(".md"):
+        return None
+    place = unescaped(match["label"]) if _is_file(match) else match["anchor"]
+    if not _SIMPLE.fullmatch(place) and not _is_place(place):
+        return None
+    if slash and not _is_place(path):
+        return None
+    card = head.removesuffix(".md")
+    return (card, place) if card else None
+
+
+def _is_place(text: str) -> bool:
+    """Whether a text can be a section's id or a file's path."""
+    return bool(_PLACE.fullmatch(text)) and flaw(text) is None
 
 
 def auto_entry(document: Document, section: Section) -> IndexEntry:
@@ -133,19 +155,6 @@ def _rest(rest: str) -> tuple[str, tuple[str, ...], bool]:
     if match is None:
         return rest, (), auto
     return rest[: match.start()].strip(), tuple(word.strip() for word in match[1].split(",")), auto
-
-
-def _mended(
-    card: str, place: str, summary: str, keywords: tuple[str, ...], auto: bool, link: str | None, why: EntryRefused
-) -> EntryLine | None:
-    """A line that a person wrote more freely than onepen does; the value is made safe, the line stays as it is."""
-    words = tuple(dict.fromkeys(made_safe(word.replace(",", " "), KEYWORD_LIMIT) for word in keywords))
-    text = made_safe(summary, SUMMARY_LIMIT) or made_safe(place, SUMMARY_LIMIT) or card
-    try:
-        entry = IndexEntry(place, text, tuple(word for word in words if word)[:KEYWORDS_LIMIT], auto, link)
-    except EntryRefused:
-        return None
-    return EntryLine(card, entry, why.message if summary else None)
 
 
 def _checked(name: str, text: object, limit: int) -> str:

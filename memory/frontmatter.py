@@ -21,6 +21,7 @@ _ALMOST = re.compile(r"^---[ \t]+(?=\r?\n|\Z)", re.MULTILINE)
 _KEY_LINE = re.compile(r"^[\w\"'][^\n:]*:(?:[ \t\r\n]|\Z)", re.MULTILINE)
 # The fast path: lines that read alike in every YAML, so no parser is needed for them.
 _PLAIN = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_-]{0,63}:(?: [^\W_](?:[\w ./()+%;'-]*[\w.)%])?)?\r?\n)*")
+_PLAIN_LIMIT = 2_000
 _PLAIN_LINE = re.compile(r"([A-Za-z0-9_-]+):(?: ([^\r\n]*))?\r?\n")
 _LENIENT = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?")
 
@@ -84,7 +85,7 @@ class StrictHandler(BaseHandler):
         return text[first:last], text[end:]
 
     def load(self, fm: str) -> dict[str, Value]:
-        if _PLAIN.fullmatch(fm):
+        if len(fm) <= _PLAIN_LIMIT and _PLAIN.fullmatch(fm):
             pairs = _PLAIN_LINE.findall(fm)
             values: dict[str, Value] = dict(pairs)
             if len(values) == len(pairs):

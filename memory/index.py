@@ -14,11 +14,12 @@ status line nor entry is kept and reported as stray.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from .entry import EntryRefused, IndexEntry, auto_entry
 from .errors import MemoryFault
 from .ids import shown
-from .index_lines import Lines, read_lines
+from .index_lines import CardPlace, Lines, read_lines
 from .sheet import Sheet
 
 __all__ = [
@@ -59,20 +60,29 @@ class IndexedCard:
 class Index:
     """An index's text and what stands in it; each change gives a new index.
 
-    `stray` is text below the first card that is neither entry nor status line, as (line, first line of it); `flawed`
-    are entries written by hand that onepen would not write, as (line, why).
+    `cards` are its blocks in order. `stray` is text below the first card that is neither entry nor status line, as
+    (line, first line of it); `flawed` are entries written by hand that onepen would not write, as (line, why).
     """
 
     text: str
-    cards: tuple[IndexedCard, ...]
-    stray: tuple[tuple[int, str], ...]
-    flawed: tuple[tuple[int, str], ...]
     lines: Lines = field(repr=False, compare=False)
+
+    @cached_property
+    def cards(self) -> tuple[IndexedCard, ...]:
+        return tuple(_card(place) for place in self.lines.places.values())
+
+    @cached_property
+    def stray(self) -> tuple[tuple[int, str], ...]:
+        return tuple(_runs(self.lines))
+
+    @cached_property
+    def flawed(self) -> tuple[tuple[int, str], ...]:
+        return tuple(sorted((at + 1, why) for place in self.lines.places.values() for at, why in place.flaws()))
 
     def card(self, card_id: str) -> IndexedCard | None:
         """The block of a card; of one whose id differs only in case, if there is no other."""
         place = self.lines.place(card_id)
-        return None if place is None else next(card for card in self.cards if card.id == place.id)
+        return None if place is None else _card(place)
 
     def with_card(self, card_id: str, *, title: str, status: str, updated: str) -> "Index":
         """With a block for the card, at the end if it has none; title, status and date are made so if they differ."""
@@ -121,20 +131,12 @@ class Index:
 
 def parse_index(text: str) -> Index:
     """The index that a text is; never raises, and `parse_index(text).text` is the text, whatever it is."""
-    lines = read_lines(text)
-    cards = tuple(
-        IndexedCard(
-            place.id,
-            place.title,
-            place.status,
-            place.updated,
-            tuple(found.entry for found in place.entries.values()),
-            place.heading + 1,
-        )
-        for place in lines.places.values()
-    )
-    flawed = tuple(sorted((line + 1, why) for place in lines.places.values() for line, why in place.flaws()))
-    return Index(text, cards, tuple(_runs(lines)), flawed, lines)
+    return Index(text, read_lines(text))
+
+
+def _card(place: CardPlace) -> IndexedCard:
+    entries = tuple(found.entry for found in place.entries.values())
+    return IndexedCard(place.id, place.title, place.status, place.updated, entries, place.heading + 1)
 
 
 def empty_index(heading: str) -> str:

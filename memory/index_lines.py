@@ -2,16 +2,19 @@
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 
 from .document import newline_of
-from .entry import EntryLine, IndexEntry, parse_entry, unescaped
+from .entry import IndexEntry, entry_key, parse_entry, unescaped
 from .outline import outline
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CARD = re.compile(
-    r" {0,3}##[ \t]+\[(?P<title>(?:[^\[\]\\\r\n]|\\.|\[[^\[\]\r\n]*\])*)\]\((?:\./)?(?P<id>[^\s()<>/#?]+)\.md\)"
+    r" {0,3}##[ \t]+\[(?P<title>(?:[^\[\]\\\r\n]++|\\.|\[[^\[\]\r\n]*\])*+)\]\((?:\./)?(?P<id>[^\s()<>/#?]+)\.md\)"
 )
 _STATUS = re.compile(r"[ \t]*(?:status|updated)[ \t]*:", re.IGNORECASE)
 _FIELD = re.compile(r"[ \t]*(status|updated)[ \t]*:[ \t]*(.*?)[ \t]*", re.IGNORECASE)
@@ -20,11 +23,24 @@ SEPARATOR = " · "
 
 @dataclass
 class EntryPlace:
-    """An entry and the number of its line, from 0."""
+    """A line that is an entry; `line` is its number, from 0. The entry itself is read when it is asked for."""
 
     line: int
-    entry: IndexEntry
-    flaw: str | None
+    raw: str
+
+    @cached_property
+    def _read(self) -> tuple[IndexEntry, str | None]:
+        found = parse_entry(self.raw)
+        assert found is not None, f"{self.raw!r} was taken for an entry"
+        return found
+
+    @property
+    def entry(self) -> IndexEntry:
+        return self._read[0]
+
+    @property
+    def flaw(self) -> str | None:
+        return self._read[1]
 
 
 @dataclass
@@ -74,54 +90,58 @@ def read_lines(text: str) -> Lines:
     lines = tuple(_LINE.findall(text))
     hidden, open_from, headings = _outlined(text, lines)
     places: dict[str, CardPlace] = {}
-    entries: list[tuple[int, EntryLine]] = []
+    entries: list[tuple[int, tuple[str, str]]] = []
     rest: list[int] = []
     current: CardPlace | None = None
     for at, line in enumerate(lines):
         if at in hidden:
             rest.append(at)
         elif at in headings:
-            match = _CARD.match(line)
             if current is not None:
                 current.end = at
-            current = None
-            if match and match["id"] not in places:
-                current = CardPlace(match["id"], unescaped(match["title"]), at, at, len(lines))
-                places[current.id] = current
-            else:
+            current = _card_at(at, line, len(lines))
+            if current is None or current.id in places:
+                current = None
                 rest.append(at)
-        elif (found := parse_entry(line)) is not None:
-            entries.append((at, found))
+            else:
+                places[current.id] = current
+        elif line[:1] in "-*+" and (key := entry_key(line)) is not None:
+            entries.append((at, key))
         elif current is not None and current.status_line is None and _STATUS.match(line):
             _read_status(current, at, line)
-        elif line.strip():
+        elif not line.isspace():
             rest.append(at)
     twins = {folded(card): card for card in reversed(places)}
-    for at, found in entries:
-        if not _settled(places, twins, at, found):
+    for at, (card, section_id) in entries:
+        place = places.get(card) or places.get(twins.get(folded(card), ""))
+        if place is None or section_id in place.entries:
             rest.append(at)
+            continue
+        place.entries[section_id] = EntryPlace(at, lines[at])
+        if at < place.end:
+            place.last = max(place.last, at)
     top = min((place.heading for place in places.values()), default=len(lines))
     stray = tuple(sorted(at for at in rest if at > top and lines[at].strip()))
     return Lines(lines, newline_of(text), places, twins, stray, open_from)
 
 
+def _card_at(at: int, line: str, end: int) -> CardPlace | None:
+    match = _CARD.match(line.removeprefix("\ufeff"))
+    return CardPlace(match["id"], unescaped(match["title"]), at, at, end) if match else None
+
+
 def _outlined(text: str, lines: tuple[str, ...]) -> tuple[set[int], int | None, set[int]]:
     """Lines inside fences and comments, the line of one that never ends, lines that are headings."""
     found = outline(text)
-    starts: dict[int, int] = {}
-    offset = 0
-    for at, line in enumerate(lines):
-        starts[offset] = at
-        offset += len(line)
-    starts[offset] = len(lines)
+    starts = [0, *accumulate(map(len, lines))]
     hidden: set[int] = set()
     open_from = None
     for span in found.hidden:
-        first = starts[span.start]
-        hidden.update(range(first, starts[span.end]))
+        first = bisect_right(starts, span.start) - 1
+        hidden.update(range(first, bisect_left(starts, span.end)))
         if not span.closed:
             open_from = first
-    return hidden, open_from, {starts[heading.start] for heading in found.headings}
+    return hidden, open_from, {bisect_right(starts, heading.start) - 1 for heading in found.headings}
 
 
 def _read_status(card: CardPlace, at: int, line: str) -> None:
@@ -132,14 +152,3 @@ def _read_status(card: CardPlace, at: int, line: str) -> None:
             card.status = match[2]
         elif match and match[1].lower() == "updated" and card.updated is None:
             card.updated = match[2]
-
-
-def _settled(places: dict[str, CardPlace], twins: dict[str, str], at: int, found: EntryLine) -> bool:
-    """Give an entry to its card; False if the card has no block or has an entry of that section."""
-    place = places.get(found.card) or places.get(twins.get(folded(found.card), ""))
-    if place is None or found.entry.section_id in place.entries:
-        return False
-    place.entries[found.entry.section_id] = EntryPlace(at, found.entry, found.flaw)
-    if at < place.end:
-        place.last = max(place.last, at)
-    return True

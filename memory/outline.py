@@ -51,6 +51,8 @@ def outline(text: str, start: int = 0) -> Outline:
     """The headings and hidden spans of a text from `start` on; never raises."""
     headings: list[Heading] = []
     hidden: list[Hidden] = []
+    if text.startswith("\ufeff"):
+        text = "\n" + text[1:]  # the first line begins behind the mark; offsets stay
     at = start
     while mark := _MARK.search(text, at):
         line_end = _line_end(text, mark.start())

@@ -37,6 +37,8 @@ def find_once(text: str, old: str, start: int, end: int, where: str) -> Place:
 
 def _places(text: str, unix: str, start: int, end: int) -> list[Place]:
     pattern = _NEWLINE.join(re.escape(line) for line in unix.split("\n"))
+    if unix.endswith("\r"):
+        pattern += r"(?!\n)"  # half of a line end is no place to cut
     found = re.compile(f"(?=({pattern}))").finditer(text, start, end)
     return [Place(match.start(1), match.end(1)) for match in found]
 

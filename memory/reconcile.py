@@ -61,8 +61,8 @@ def drift(index: Index, cards: Mapping[str, Document]) -> tuple[Drift, ...]:
 def reconcile(index: Index, cards: Mapping[str, Document], only: str | None = None) -> Index:
     """The index with what the cards (or the card `only`) have and it lacks.
 
-    Cards without a block get one, sections without an entry get an `(auto)` one, `(auto)` entries follow their section's
-    text, the entry of a renamed heading leads to its new name, title, status and date follow the front matter.
+    Cards without a block get one, sections without an entry get an `(auto)` one, `(auto)` entries follow their
+    section, the entry of a renamed heading leads to its new name, title, status and date follow the front matter.
     """
     sheet = Sheet(index.lines)
     for card in sorted(cards) if only is None else [only]:

@@ -6,8 +6,10 @@ from .entry import IndexEntry, escaped, render_entry
 from .index_lines import SEPARATOR, CardPlace, Lines
 from .oneline import made_safe
 
-_LINK = re.compile(r"(?P<head>[-*+] +\[)(?P<label>(?:[^\[\]\\]|\\.)+)(?P<mid>\]\([^\s()#]*#)(?P<anchor>[^\s()]*)(?=\))")
-_HEADING = re.compile(r"( {0,3}##[ \t]+)\[(?:[^\[\]\\\r\n]|\\.|\[[^\[\]\r\n]*\])*\]\([^\s()]*\)")
+_LINK = re.compile(
+    r"(?P<head>[-*+] +\[)(?P<label>(?:[^\[\]\\]++|\\.)++)(?P<mid>\]\([^\s()#]*#)(?P<anchor>[^\s()]*)(?=\))"
+)
+_HEADING = re.compile(r"( {0,3}##[ \t]+)\[(?:[^\[\]\\\r\n]++|\\.|\[[^\[\]\r\n]*\])*+\]\([^\s()]*\)")
 
 
 class Sheet:
@@ -128,8 +130,8 @@ class Sheet:
 
     def _add_new(self, parts: list[str]) -> None:
         for block in self._new.values():
-            self._on_own_line(parts)
             last = next((part for part in reversed(parts) if part), "")
+            self._on_own_line(parts)
             if last and last.strip():
                 parts.append(self._newline)
             parts.extend(line + self._newline for line in block)
