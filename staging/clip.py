@@ -56,7 +56,7 @@ def _regional(char: str) -> bool:
 
 def _regionals_before(text: str, offset: int) -> int:
     count = 0
-    while count < min(offset, _LONGEST) and _regional(text[offset - 1 - count]):
+    while count < offset and _regional(text[offset - 1 - count]):
         count += 1
     return count
 
