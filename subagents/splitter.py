@@ -41,6 +41,8 @@ class LineSplitter(Generic[M]):
         self._pieces: list[bytes] = []
         self._held = 0
         self._skipping = False
+        self.skipped = 0
+        """Bytes passed over so far: what stood on lines that were too long."""
 
     def feed(self, data: bytes) -> list[M | Noise]:
         """The messages and the noise that these bytes complete, in order."""
@@ -59,6 +61,7 @@ class LineSplitter(Generic[M]):
     def _line(self, tail: bytes) -> Iterator[M | Noise]:
         if self._skipping:
             self._skipping = False
+            self.skipped += len(tail)
             return
         if self._held + len(tail) > MAX_LINE:
             yield from self._give_up(tail)
@@ -70,7 +73,10 @@ class LineSplitter(Generic[M]):
             yield from self._read(line)
 
     def _hold(self, rest: bytes) -> Iterator[Noise]:
-        if not rest or self._skipping:
+        if self._skipping:
+            self.skipped += len(rest)
+            return
+        if not rest:
             return
         if self._held + len(rest) >= MAX_LINE:
             yield from self._give_up(rest)
@@ -80,6 +86,7 @@ class LineSplitter(Generic[M]):
 
     def _give_up(self, rest: bytes) -> Iterator[Noise]:
         head = b"".join((*self._pieces, rest))[:4096]
+        self.skipped += self._held + len(rest) - len(head)
         self._pieces, self._held, self._skipping = [], 0, True
         yield Noise(head, f"a line longer than {MAX_LINE} bytes, of which these are the first", meant=head[:1] == b"{")
 

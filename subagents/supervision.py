@@ -1,5 +1,6 @@
 """One running worker, seen from the orchestrator: it answers requests, keeps the limits and says how it ended."""
 
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,8 +34,6 @@ T = TypeVar("T")
 class _Gone:
     """The worker won't say more, and has not reported."""
 
-    reason: str | None
-
 
 @dataclass(frozen=True)
 class _Refused:
@@ -43,7 +42,14 @@ class _Refused:
     reason: str
 
 
-_Outcome = Reported | TimedOut | Stopped | _Gone | _Refused
+@dataclass(frozen=True)
+class _Flood:
+    """The worker printed more beside the wire than is borne."""
+
+    reason: str
+
+
+_Outcome = Reported | TimedOut | Stopped | _Gone | _Refused | _Flood
 
 
 class _Flooded(Exception):
@@ -59,7 +65,7 @@ class Supervision:
         self._child = child
         self._log = log
         self._splitter = wire.LineSplitter(wire.FROM_WORKER)
-        self._waiting: list[wire.FromWorker | wire.Noise] = []
+        self._waiting: deque[wire.FromWorker | wire.Noise] = deque()
         self._noise = 0
         self._refused_line: str | None = None
         self._stop = anyio.Event()
@@ -130,10 +136,10 @@ class Supervision:
                     if outcome is not None:
                         return outcome
                     silence.deadline = anyio.current_time() + limits.silence
-                return _Gone(None)
+                return _Gone()
             return TimedOut("silence", 0.0)
         except _Flooded:
-            return _Gone(f"printed more than {limits.noise_bytes} bytes beside the wire")
+            return _Flood(f"it printed more than {limits.noise_bytes} bytes beside the wire")
         except wire.LineTooLong as e:
             return _Refused(e.message)
 
@@ -161,19 +167,20 @@ class Supervision:
                     reply = wire.ToolReplied(
                         task=task, attempt=attempt, id=message.id, content=content, is_error=is_error
                     )
-        except RequestRefused as e:
-            refusal = wire.ModelReplied(task=task, attempt=attempt, id=message.id, error=well_formed(e.reason))
+            if reply is not None:
+                await self._child.write(wire.encode(reply))
+        except (RequestRefused, wire.LineTooLong) as e:
+            reason = e.reason if isinstance(e, RequestRefused) else e.message
+            refusal = wire.ModelReplied(task=task, attempt=attempt, id=message.id, error=well_formed(reason))
             await self._send_briefly(refusal)
-            return _Refused(e.reason)
-        if reply is not None:
-            await self._child.write(wire.encode(reply))
+            return _Refused(reason)
         return None
 
     async def _next(self) -> wire.FromWorker | None:
         """The next message of this attempt; None when there will be no more."""
         while True:
             while self._waiting:
-                one = self._waiting.pop(0)
+                one = self._waiting.popleft()
                 if isinstance(one, wire.Noise):
                     self._heard_noise(one)
                 elif (one.task, one.attempt) != (self._assignment.task, self._assignment.attempt):
@@ -182,8 +189,11 @@ class Supervision:
                     if isinstance(one, wire.Progress):
                         self._count(len(one.text))
                     return one
+            self._log.flush()
             data = await self._child.read(self._child.stdout)
-            self._waiting = self._splitter.feed(data) if data else self._splitter.finish()
+            skipped = self._splitter.skipped
+            self._waiting.extend(self._splitter.feed(data) if data else self._splitter.finish())
+            self._count(self._splitter.skipped - skipped)
             if not data and not self._waiting:
                 return None
 
@@ -206,6 +216,7 @@ class Supervision:
     async def _keep_stderr(self, done: anyio.Event) -> None:
         while data := await self._child.read(self._child.stderr):
             self._log.stderr(data)
+            self._log.flush()
         done.set()
 
     async def _keep_late(self) -> None:
@@ -219,7 +230,7 @@ class Supervision:
         task, attempt = self._assignment.task, self._assignment.attempt
         if isinstance(outcome, Stopped):
             await self._send_briefly(wire.Cancel(task=task, attempt=attempt))
-        if not isinstance(outcome, TimedOut):
+        if not isinstance(outcome, TimedOut | _Flood):
             with anyio.move_on_after(GRACE):
                 await self._child.ended()
         if not self._child.gone:
@@ -239,7 +250,7 @@ class Supervision:
             return Stopped(seconds)
         exit_code = status if status >= 0 else None
         signal = Signals(-status).name if status < 0 else None
-        if outcome.reason is not None:
+        if not isinstance(outcome, _Gone):
             return Failed(outcome.reason, exit_code, signal, seconds)
         how = f"ended by {signal}" if signal else f"exited with {exit_code}"
         reason = f"the worker {how} without a report"
@@ -287,4 +298,4 @@ def _why_ended(outcome: _Outcome) -> str:
         return "its time was up" if outcome.kind == "time" else "it was silent for too long"
     if isinstance(outcome, Stopped):
         return "the attempt was stopped"
-    return outcome.reason or "it had closed its stdout"
+    return "it had closed its stdout" if isinstance(outcome, _Gone) else outcome.reason

@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 
 class WorkerLog:
-    """Appends to a log through `append` until `limit` bytes are kept; what goes beyond is counted and said."""
+    """Appends to a log through `append`, at `flush`; what goes beyond `limit` bytes is counted and said."""
 
     def __init__(self, append: Callable[[bytes], None], limit: int) -> None:
         self._append = append
         self._room = limit
         self._dropped = 0
         self._open_line = False
+        self._buffer = bytearray()
         self.last_line = ""
         """The last line of stderr, for messages."""
 
@@ -34,6 +35,13 @@ class WorkerLog:
         """Say how much was not kept."""
         if self._dropped:
             self.note(f"{self._dropped} bytes more were printed and not kept")
+        self.flush()
+
+    def flush(self) -> None:
+        """Write out what has gathered: a line at a time would cost more than the line."""
+        if self._buffer:
+            self._append(bytes(self._buffer))
+            self._buffer.clear()
 
     def _line(self, text: str) -> bytes:
         return (b"\n" if self._open_line else b"") + f"[onepen] {text}\n".encode(errors="replace")
@@ -46,5 +54,5 @@ class WorkerLog:
             self._write(kept)
 
     def _write(self, data: bytes) -> None:
-        self._append(data)
+        self._buffer += data
         self._open_line = not data.endswith(b"\n")
