@@ -68,6 +68,7 @@ _FIGURE = re.compile(
 _HIRAGANA_ONLY = re.compile("[ぁ-ゟー]+")
 _TOKEN = re.compile(rf"v?[0-9]+(?:[.,][0-9]+)+|[{_CJK}]+|[^\W_{_CJK}]+")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,][0-9]{3})+")
+_INSIDE_NUMBER = re.compile(r"(?<=[0-9])[.,](?=[0-9])")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
 _CAMEL = re.compile(r"\b[A-Za-z]+[a-z0-9][A-Z][A-Za-z0-9]*")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?:s|t|d|m|ll|re|ve)\b", re.IGNORECASE)
@@ -106,13 +107,18 @@ def asked(question: str) -> tuple[str, ...]:
     return kept or tuple(dict.fromkeys(words)) or tuple(dict.fromkeys(terms(question)))
 
 
+def skim(text: str) -> str:
+    """`text` folded and without the points and commas inside numbers, to be looked through with `probes_of`."""
+    return _INSIDE_NUMBER.sub("", fold(text))
+
+
 def probes_of(term: str) -> tuple[str, ...]:
-    """Texts one of which stands in every folded text that has the term: "happi" is in "happy" but for its last letter.
+    """Texts one of which stands in `skim` of all text with this term: "happi" is in "happy" but for its last letter.
 
     They say quickly where a term can't be; where one is found, `terms` has the last word.
     """
     if not (term.isalpha() and term.isascii()) or len(term) < 3:
-        return (term,)
+        return (term.replace(".", ""),)
     return (term[:-1], *_FORMS.get(term, ()))
 
 

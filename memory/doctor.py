@@ -78,7 +78,7 @@ def _agents(view: View) -> Iterator[Problem]:
         if registry.card(agent) is None:
             message = f"{agent}.md has no block in the registry, so no agent knows of it"
             yield Problem(f"agents/{agent}.md", 0, "agent_unlisted", "error", message)
-    yield from index_problems("agents/_index.md", registry)
+    yield from index_problems("agents/_index.md", registry, view.workspace.settings.limits.index_tokens)
     for block in registry.cards:
         if block.id not in ids:
             message = f"the registry has a block for {block.id}.md, which isn't there"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 
-from .analysis import asked, asks_for_figure, fold, probes_of, terms
+from .analysis import asked, asks_for_figure, probes_of, skim, terms
 from .passage import Passage, is_heading, is_rule, split_lines
 
 ANSWERED = 0.42
@@ -220,8 +220,8 @@ def _frequency(each: _Analysed, term: str) -> int:
 
 
 def _analysed(passage: Passage) -> _Analysed:
-    around = fold(f"{passage.context} {_words_of_path(passage.path)}")
-    return _Analysed(passage, fold(passage.text), around, len(passage.text) + 20.0)
+    around = skim(f"{passage.context} {_words_of_path(passage.path)}")
+    return _Analysed(passage, skim(passage.text), around, len(passage.text) + 20.0)
 
 
 def _words_of_path(path: str) -> str:

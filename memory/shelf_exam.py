@@ -76,9 +76,8 @@ class ShelfExam:
             yield from self._index(parse_index(index or ""), unreadable, folder)
 
     def _index(self, index: Index, unreadable: set[str], folder: Path) -> Iterator[Problem]:
-        yield from index_problems(self.index_path, index)
+        yield from index_problems(self.index_path, index, self.view.workspace.settings.limits.index_tokens)
         yield from self._drift(index, unreadable)
-        yield from self._budget(index)
         if self.shelf == "projects":
             yield from self._files(index, folder)
 
@@ -100,16 +99,6 @@ class ShelfExam:
             return self.index_path, 0
         entry = place.entries.get(found.section or "")
         return self.index_path, (entry.line if entry else place.heading) + 1
-
-    def _budget(self, index: Index) -> Iterator[Problem]:
-        tokens = self.view.workspace.settings.limits.index_tokens
-        cut = within_budget(index.text, tokens)
-        if cut.left_out:
-            message = (
-                f"larger than its budget of ≈{tokens} tokens: prompts start without {cut.left_out} of "
-                f"{len(index.cards)} cards (limits.index_tokens in onepen.toml)"
-            )
-            yield Problem(self.index_path, 0, "index_over_budget", "warning", message)
 
     def _files(self, index: Index, folder: Path) -> Iterator[Problem]:
         listed = {
@@ -148,11 +137,18 @@ class ShelfExam:
                 yield Problem(f"{path}/{file}", 0, "file_unindexed", "info", message)
 
 
-def index_problems(path: str, index: Index) -> Iterator[Problem]:
-    """What can be wrong with an index by itself, its cards unseen."""
+def index_problems(path: str, index: Index, tokens: int) -> Iterator[Problem]:
+    """What can be wrong with an index by itself, its cards unseen; `tokens` is what a prompt takes of it."""
     yield from text_problems(path, index.text)
     for line, text in index.stray:
         message = f"text that is no entry stands here ({text[:60]!r}): move it to a card or above the first one"
         yield Problem(path, line, "index_stray", "warning", message)
     for line, why in index.flawed:
         yield Problem(path, line, "index_entry", "warning", f"this entry is not as onepen writes them: {why}")
+    cut = within_budget(index.text, tokens)
+    if cut.left_out:
+        message = (
+            f"larger than its budget of ≈{tokens} tokens: prompts start without {cut.left_out} of its "
+            f"{len(index.cards)} blocks, which are read by search (limits.index_tokens in onepen.toml)"
+        )
+        yield Problem(path, 0, "index_over_budget", "warning", message)

@@ -1,0 +1,67 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onepen.memory.analysis import asked, asks_for_figure, probes_of, skim, terms
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Fired", "firing"),
+        ("Müller", "MULLER"),
+        ("Straße", "strasse"),
+        ("café", "cafe\u0301"),
+        ("1,200", "1.200"),
+        ("took", "take"),
+        ("loaves", "loaf"),
+        ("v4.3.1", "4.3.1"),
+        ("kiln's", "kilns"),
+        ("12ms", "12 ms"),
+    ],
+)
+def test_two_spellings_share_their_terms(one: str, other: str) -> None:
+    assert terms(one) == terms(other) != ()
+
+
+def test_names_in_code_are_found_whole_and_by_their_parts() -> None:
+    assert {"processpool", "process", "pool"} <= set(terms("class ProcessPool:"))
+    assert terms("write_memory_card") == terms("write memory card")
+
+
+def test_scripts_without_spaces_are_cut_into_pairs() -> None:
+    assert terms("陶芸窯") == ("陶芸", "芸窯")
+    assert set(terms("釉薬")) <= set(terms("灰の釉薬を使いました"))
+
+
+def test_the_words_that_frame_a_question_are_dropped() -> None:
+    assert asked("What do the documents say about the glaze?") == terms("glaze")
+    assert asked("How long does cooling take?") == terms("cooling take")
+    assert asked("Wie viel kostet der Ton?") == terms("kostet Ton")
+
+
+def test_a_question_of_frame_words_alone_keeps_them() -> None:
+    assert asked("Which files?") == terms("files")
+
+
+def test_a_question_of_stop_words_has_no_terms() -> None:
+    assert asked("what is it?") == ()
+
+
+@pytest.mark.parametrize("question", ["How many?", "when did it break", "Wie lange?", "¿Cuánto cuesta?", "何時ですか"])
+def test_questions_for_a_figure(question: str) -> None:
+    assert asks_for_figure(question)
+    assert not asks_for_figure("Who broke it?")
+
+
+@given(st.text() | st.text(alphabet="0123.,v aß") | st.text(alphabet="の釉薬ab がé"))
+def test_a_probe_of_each_term_stands_in_the_skimmed_text(text: str) -> None:
+    """Else a quick look would pass over a passage that has the term."""
+    skimmed = skim(text)
+    for term in terms(text):
+        assert any(probe in skimmed for probe in probes_of(term)), (term, skimmed)
+
+
+@pytest.mark.parametrize("words", ["dying lying tying", "skies happily generously", "took children news", "proceed"])
+def test_words_whose_stems_differ_from_them_are_probed(words: str) -> None:
+    assert all(any(probe in skim(words) for probe in probes_of(term)) for term in terms(words))

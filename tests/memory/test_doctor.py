@@ -1,0 +1,240 @@
+import json
+import os
+import time
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from onepen.memory.daylog import seal, seal_json
+from onepen.memory.doctor import examine
+from onepen.memory.history import Commit, commit_json
+from onepen.memory.scaffold import init
+from onepen.memory.view import View
+from onepen.memory.workspace import open_workspace
+
+KILN = "---\ntitle: Kiln\n---\n# Kiln\n\n## Firing\n- at 1220\n"
+INDEX = "# Projects\n\n## [Kiln](kiln.md)\nstatus: active\n\n- [firing](kiln.md#firing) — Fire at 1220. `fire`\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    init(tmp_path, id="abcdefgh", name="", today=date(2026, 11, 29))
+    put(tmp_path, "projects/kiln.md", KILN)
+    put(tmp_path, "projects/_index.md", INDEX)
+    return tmp_path
+
+
+def put(root: Path, path: str, text: str | bytes) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def found(root: Path) -> list[tuple[str, int, str, str]]:
+    return [(p.path, p.line, p.kind, p.level) for p in examine(View(open_workspace(root)))]
+
+
+def test_a_workspace_in_order_has_no_problem(root: Path) -> None:
+    assert found(root) == []
+
+
+def test_files_changed_by_hand_are_each_one_line(root: Path) -> None:
+    loom = "\n## [Loom](loom.md)\nstatus: active\n\n- [warp](loom.md#warp) — The warp.\n"
+    note = "".join(f"A line of a pasted note, {k}.\n" for k in range(40))
+    put(root, "projects/_index.md", INDEX + note + loom)
+    (root / "projects/kiln.md").unlink()
+    put(root, "projects/dyes.md", "# Dyes\n\n## Indigo\nBlue.\n")
+    put(root, "projects/looms.md", "# Looms\n")
+    before = (root / "projects/_index.md").read_bytes()
+    assert found(root) == [
+        ("projects/_index.md", 3, "card_missing", "error"),
+        ("projects/_index.md", 7, "index_stray", "warning"),
+        ("projects/_index.md", 48, "card_missing", "error"),
+        ("projects/dyes.md", 0, "card_unindexed", "error"),
+        ("projects/looms.md", 0, "card_unindexed", "error"),
+    ]
+    assert (root / "projects/_index.md").read_bytes() == before
+
+
+def test_sections_and_entries_that_do_not_meet(root: Path) -> None:
+    put(root, "projects/kiln.md", KILN + "\n## Glaze\nCeladon.\n\n## Care\nDust.\n")
+    assert found(root) == [
+        ("projects/kiln.md", 9, "entry_missing", "error"),
+        ("projects/kiln.md", 12, "entry_missing", "error"),
+    ]
+    put(root, "projects/kiln.md", "# Kiln\n")
+    assert found(root) == [("projects/_index.md", 6, "entry_orphan", "error")]
+
+
+@pytest.mark.parametrize("block", ["title: Kiln: phase two\nowner: acme", "tags:\n\t- one"])
+def test_a_block_that_cannot_be_read_hides_no_other_card(root: Path, block: str) -> None:
+    put(root, "projects/kiln.md", f"---\n{block}\n---\n# Kiln\n\n## Firing\n- at 1220\n")
+    put(root, "projects/loom.md", "# Loom\n")
+    assert [(path, kind) for path, _, kind, _ in found(root)] == [
+        ("projects/kiln.md", "front_matter"),
+        ("projects/loom.md", "card_unindexed"),
+    ]
+
+
+def test_names_that_differ_only_in_case_are_reported(root: Path) -> None:
+    put(root, "projects/Kiln.md", KILN)
+    put(root, "clients/acme/MEMORY.md", "")
+    put(root, "clients/Acme/MEMORY.md", "")
+    assert found(root) == [
+        ("clients/Acme", 0, "name_twins", "error"),
+        ("projects/Kiln.md", 0, "name_twins", "error"),
+    ]
+
+
+def test_one_id_for_project_and_finding_is_reported(root: Path) -> None:
+    put(root, "research/kiln.md", "# Kiln\n")
+    put(root, "research/_index.md", "# Research\n\n## [Kiln](kiln.md)\nstatus: active\n")
+    assert found(root) == [("research/kiln.md", 0, "id_twice", "error")]
+
+
+def test_copies_and_remnants_are_reported_and_not_read(root: Path) -> None:
+    put(root, "projects/kiln (Ana's conflicted copy 2026-11-29).md", "<<<<<<< a\n=======\n>>>>>>> b\n")
+    put(root, "projects/.kiln.md.c7-abcdef.tmp", "x")
+    put(root, "memory/.2026-11-29.md.c7-abcdef.tmp", "x")
+    put(root, "MEMORY (conflicted copy).md", "x")
+    assert [(path, kind) for path, _, kind, _ in found(root)] == [
+        ("MEMORY (conflicted copy).md", "conflict_copy"),
+        ("memory/.2026-11-29.md.c7-abcdef.tmp", "leftover"),
+        ("projects/.kiln.md.c7-abcdef.tmp", "leftover"),
+        ("projects/kiln (Ana's conflicted copy 2026-11-29).md", "conflict_copy"),
+    ]
+
+
+def test_links_out_are_reported_and_links_inside_are_fine(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("dotfiles")
+    put(outside, "SOUL.md", "soul")
+    (root / "SOUL.md").unlink()
+    (root / "SOUL.md").symlink_to(outside / "SOUL.md")
+    put(root, "clients/acme/MEMORY.md", "")
+    (root / "clients/acme/BRIEF.md").symlink_to("../../BRIEF.md")
+    (root / "clients/acme/projects").symlink_to(outside)
+    (root / "clients/other").symlink_to(outside)
+    assert found(root) == [
+        ("SOUL.md", 0, "link_leads_out", "error"),
+        ("clients/acme/projects", 0, "link_leads_out", "error"),
+        ("clients/other", 0, "client_is_link", "error"),
+    ]
+
+
+def test_what_is_no_text_or_no_file_is_reported(root: Path) -> None:
+    put(root, "projects/kiln.md", b"# Kiln \xff\n")
+    put(root, "BRIEF.md", b"a\0b")
+    (root / "USER.md").unlink()
+    os.mkfifo(root / "USER.md")
+    (root / "MEMORY.md").unlink()
+    (root / "MEMORY.md").mkdir()
+    assert [(path, kind) for path, _, kind, _ in found(root)] == [
+        ("BRIEF.md", "not_text"),
+        ("MEMORY.md", "not_a_file"),
+        ("USER.md", "not_a_file"),
+        ("projects/kiln.md", "not_text"),
+    ]
+
+
+@pytest.mark.parametrize("path", ["OPS.md", "projects/_index.md", "memory/2026-11-29.md", "agents/poet.md"])
+def test_conflict_markers_are_found_in_every_text(root: Path, path: str) -> None:
+    old = (root / path).read_text() if (root / path).exists() else ""
+    put(root, path, old + "\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n")
+    assert (path, old.count("\n") + 2, "conflict_markers", "error") in found(root)
+
+
+def test_an_index_over_its_budget_is_said_each_time(root: Path) -> None:
+    put(root, "onepen.toml", 'id = "abcdefgh"\n[limits]\nindex_tokens = 100\n')
+    for _ in range(2):
+        assert ("agents/_index.md", 0, "index_over_budget", "warning") in found(root)
+    put(root, "projects/_index.md", INDEX + "\n" + "- [x](kiln.md#firing) — more\n" * 40)
+    assert ("projects/_index.md", 0, "index_over_budget", "warning") in found(root)
+
+
+def test_the_registry_and_the_definitions_are_compared(root: Path) -> None:
+    put(root, "agents/poet.md", "---\nname: poet\ndescription: rhymes: on demand\n---\nRhyme.\n")
+    (root / "agents/writer.md").unlink()
+    (root / "agents/RULES.md").unlink()
+    assert [(path, kind, level) for path, _, kind, level in found(root)] == [
+        ("agents/RULES.md", "rules_missing", "warning"),
+        ("agents/_index.md", "agent_missing", "error"),
+        ("agents/poet.md", "agent_unlisted", "error"),
+        ("agents/poet.md", "front_matter", "warning"),
+    ]
+
+
+def test_files_of_projects_and_their_entries(root: Path) -> None:
+    put(root, "projects/_index.md", INDEX + "- [sales/launch.md](kiln/sales/launch.md) — Launch post.\n")
+    put(root, "projects/kiln/notes.txt", "x")
+    put(root, "projects/gone/notes.txt", "x")
+    assert found(root) == [
+        ("projects/_index.md", 7, "file_missing", "error"),
+        ("projects/gone", 0, "files_without_card", "warning"),
+        ("projects/kiln/notes.txt", 0, "file_unindexed", "info"),
+    ]
+    put(root, "projects/kiln/sales/launch.md", "post")
+    assert ("projects/_index.md", 7, "file_missing", "error") not in found(root)
+
+
+DAY = "- 14:05+01:00 [note] called Ana\n- 15:00+01:00 [note] fired\n"
+
+
+def sealed(root: Path, text: str) -> None:
+    at = datetime(2026, 11, 30, 9, 0, tzinfo=UTC)
+    put(root, "logs/seals-2026-11.jsonl", seal_json(seal(date(2026, 11, 29), text, at, "abcdef")))
+
+
+def test_a_sealed_line_that_changed_is_an_error_and_a_late_one_is_information(root: Path) -> None:
+    sealed(root, DAY)
+    put(root, "memory/2026-11-29.md", DAY)
+    assert found(root) == []
+    put(root, "memory/2026-11-29.md", DAY + "- 16:00+01:00 [note] from the other machine\n")
+    assert found(root) == [("memory/2026-11-29.md", 3, "late_line", "info")]
+    put(root, "memory/2026-11-29.md", DAY.replace("Ana", "Bob"))
+    assert ("memory/2026-11-29.md", 0, "sealed_line_changed", "error") in found(root)
+
+
+def test_a_sealed_day_whose_log_is_gone_is_an_error(root: Path) -> None:
+    sealed(root, DAY)
+    assert found(root) == [("memory/2026-11-29.md", 0, "sealed_line_changed", "error")]
+
+
+def commit(number: int, key: str | None) -> str:
+    text = commit_json(
+        Commit(1, f"c{number}-abcdef", key, "2026-11-29T14:05:00+01:00", "user:ana", "x", *(None,) * 4, (), (), ())
+    )
+    json.loads(text)
+    return text + "\n"
+
+
+def test_a_key_that_was_committed_twice_is_an_error(root: Path) -> None:
+    put(root, "logs/commits-2026-10.jsonl", commit(1, "t1 projects/kiln.md") + commit(2, None) + commit(3, None))
+    put(root, "logs/commits-2026-11.jsonl", commit(4, "t1 projects/kiln.md") + commit(4, "t1 projects/kiln.md"))
+    assert found(root) == [("logs/commits-2026-11.jsonl", 0, "key_twice", "error")]
+
+
+def test_a_line_of_the_history_that_cannot_be_read_is_named(root: Path) -> None:
+    put(root, "logs/commits-2026-11.jsonl", commit(1, None) + "{broken\n" + commit(2, None))
+    assert [(path, line) for path, line, _, _ in found(root)] == [("logs/commits-2026-11.jsonl", 2)]
+
+
+def test_nothing_is_written(root: Path) -> None:
+    put(root, "projects/dyes.md", "# Dyes\n")
+    before = {path: path.stat() for path in root.rglob("*")}
+    examine(View(open_workspace(root)))
+    assert {path: path.stat() for path in root.rglob("*")} == before
+
+
+def test_two_thousand_cards_are_examined_in_time(root: Path) -> None:
+    lines = ["# Research\n"]
+    body = "".join(f"\n## Part {k}\n" + "A sentence about something that was found. " * 8 + "\n" for k in range(5))
+    for k in range(2_000):
+        put(root, f"research/c{k}.md", f"---\ntitle: Card {k}\nstatus: active\n---\n# Card {k}\n{body}")
+        lines.append(f"\n## [Card {k}](c{k}.md)\nstatus: active\n\n")
+        lines += [f"- [part-{n}](c{k}.md#part-{n}) — A sentence.\n" for n in range(5)]
+    put(root, "research/_index.md", "".join(lines))
+    view = View(open_workspace(root))
+    start = time.process_time()
+    problems = examine(view)
+    assert time.process_time() - start < 6
+    assert [p.kind for p in problems] == ["index_over_budget"]

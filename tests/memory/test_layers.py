@@ -1,0 +1,110 @@
+from datetime import date
+from pathlib import Path
+
+from onepen.memory.layers import LAYERS, LOG_TOKENS, Layer, layers
+from onepen.memory.scaffold import init
+from onepen.memory.tokens import estimate
+from onepen.memory.view import View
+from onepen.memory.workspace import open_workspace
+
+TODAY = date(2026, 11, 29)
+FILES = {
+    "RULES.md": "rules\n",
+    "OPS.md": "ops\n",
+    "SOUL.md": "soul\n",
+    "USER.md": "user\n",
+    "MEMORY.md": "CANARY\n",
+    "projects/_index.md": "# Projects\n\nCANARY\n",
+    "agents/_index.md": "# Agents\n",
+    "memory/synthesis.md": "CANARY\n",
+    "memory/2026-11-27.md": "- 09:00+01:00 [note] CANARY\n",
+    "memory/2026-11-29.md": "- 09:00+01:00 [note] CANARY\n",
+    "clients/acme/PERSONA.md": "persona\n",
+    "clients/acme/BRIEF.md": "brief",
+    "clients/acme/MEMORY.md": "learned\n",
+    "clients/acme/research/_index.md": "# Research\n",
+    "clients/acme/memory/2026-11-28.md": "- 09:00+01:00 [note] called\n",
+}
+
+
+def written(root: Path, files: dict[str, str]) -> View:
+    for path, text in {"onepen.toml": 'id = "abcdefgh"\n', **files}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return View(open_workspace(root))
+
+
+def paths(found: tuple[Layer, ...]) -> dict[str, list[str]]:
+    return {layer.name: [file.path for file in layer.files] for layer in found}
+
+
+def test_a_client_gets_rules_persona_and_registry_of_the_house_and_the_rest_of_its_own(tmp_path: Path) -> None:
+    view = written(tmp_path, FILES)
+    found = layers(view, view.workspace.space("acme"), TODAY)
+    assert paths(found) == {
+        "B": ["RULES.md", "OPS.md"],
+        "A": ["SOUL.md", "USER.md", "clients/acme/PERSONA.md", "clients/acme/BRIEF.md"],
+        "I": ["clients/acme/MEMORY.md", "clients/acme/research/_index.md", "agents/_index.md"],
+        "S": ["clients/acme/memory/2026-11-28.md"],
+        "C": [],
+    }
+    assert not any("CANARY" in file.text for layer in found for file in layer.files)
+
+
+def test_the_house_has_its_memory_and_today_and_yesterday(tmp_path: Path) -> None:
+    view = written(tmp_path, FILES)
+    assert paths(layers(view, view.workspace.house, TODAY))["S"] == ["memory/synthesis.md", "memory/2026-11-29.md"]
+    assert paths(layers(view, view.workspace.house))["S"][1:] == ["memory/2026-11-27.md", "memory/2026-11-29.md"]
+
+
+def test_each_file_ends_with_a_newline_and_each_layer_counts_its_files(tmp_path: Path) -> None:
+    view = written(tmp_path, FILES)
+    found = layers(view, view.workspace.space("acme"), TODAY)
+    assert tuple(layer.name for layer in found) == LAYERS
+    assert [layer.mark for layer in found] == [False, True, True, True, True]
+    for layer in found:
+        assert layer.tokens == sum(file.tokens for file in layer.files)
+        assert all(file.text.endswith("\n") and file.bytes == len(file.text.encode()) for file in layer.files)
+
+
+def test_a_change_in_a_later_layer_leaves_the_earlier_ones(tmp_path: Path) -> None:
+    view = written(tmp_path, FILES)
+    before = layers(view, view.workspace.house, TODAY)
+    (tmp_path / "projects/_index.md").write_text("# Projects\n\nanother\n")
+    after = layers(view, view.workspace.house, TODAY)
+    assert [a.sha256 == b.sha256 for a, b in zip(after, before, strict=True)] == [True, True, False, True, True]
+
+
+def test_a_long_log_keeps_its_newest_lines_and_says_so(tmp_path: Path) -> None:
+    log = "".join(f"- 14:{k % 60:02}+01:00 [note] line {k}\n" for k in range(500))
+    view = written(tmp_path, {"memory/2026-11-29.md": log})
+    [file] = layers(view, view.workspace.house, TODAY)[3].files
+    assert file.tokens <= LOG_TOKENS
+    assert file.left_out > 0
+    assert f"{file.left_out} earlier lines are not shown" in file.text
+    assert "line 499\n" in file.text
+
+
+def test_a_new_workspace_starts_small(tmp_path: Path) -> None:
+    init(tmp_path / "ws", id="abcdefgh", name="", today=TODAY)
+    view = View(open_workspace(tmp_path / "ws"))
+    found = layers(view, view.workspace.house, TODAY)
+    assert sum(layer.tokens for layer in found) <= 1_500
+
+
+def test_ten_thousand_cards_start_within_five_thousand_tokens(tmp_path: Path) -> None:
+    init(tmp_path, id="abcdefgh", name="", today=TODAY)
+    for shelf in ("projects", "research"):
+        blocks = (
+            f"## [Card {k}](c{k}.md)\nstatus: active · updated: 2026-11-29\n\n- [a](c{k}.md#a) — Said.\n\n"
+            for k in range(5_000)
+        )
+        (tmp_path / shelf / "_index.md").write_text("# Index\n\n" + "".join(blocks))
+    for day in ("2026-11-28", "2026-11-29"):
+        (tmp_path / "memory").mkdir(exist_ok=True)
+        (tmp_path / f"memory/{day}.md").write_text("- 14:05+01:00 [batch] a task was done\n" * 1_000)
+    view = View(open_workspace(tmp_path))
+    found = layers(view, view.workspace.house, TODAY)
+    text = "".join(file.text for layer in found for file in layer.files)
+    assert estimate(text) <= 5_000
+    assert text.count("more cards are not shown here") == 2

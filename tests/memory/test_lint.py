@@ -1,0 +1,55 @@
+from textwrap import dedent
+
+import pytest
+
+from onepen.memory.document import parse_document
+from onepen.memory.lint import card_problems, text_problems
+
+
+def card(text: str) -> list[tuple[int, str, str]]:
+    return [(p.line, p.kind, p.level) for p in card_problems("projects/kiln.md", parse_document(text))]
+
+
+def test_an_ordinary_card_has_no_problem() -> None:
+    assert card("---\ntitle: Kiln\n---\n# Kiln\n\nText.\n\n---\n\nMore.\n") == []
+
+
+@pytest.mark.parametrize(
+    "block", ["updated: 2026-11-30", "code: no", "id: 0123", "at: 12:30", "tags:", "tags: glaze", 'title: "a: b"']
+)
+def test_values_that_yaml_would_change_are_no_problem(block: str) -> None:
+    assert card(f"---\n{block}\n---\ntext\n") == []
+
+
+def test_a_block_that_cannot_be_read_is_one_line_with_its_place() -> None:
+    assert card("---\ntitle: Kiln: phase two\nowner: acme\n---\nbody\n") == [(2, "front_matter", "error")]
+    assert card("---\ntags:\n\t- one\n---\nbody\n") == [(3, "front_matter", "error")]
+    assert card("---\ntitle: a\ntitle: b\n---\nbody\n") == [(3, "front_matter", "error")]
+
+
+def test_where_the_block_begins_and_ends() -> None:
+    assert card("\ufeff---\ntitle: Kiln\n---\nbody\n") == [(1, "byte_order_mark", "info")]
+    assert card("A\n\n---\n\nowner: me\n\n---\n\nB\n") == []
+    assert card("---\ntitle: Kiln\n---\nbody\n\n---\n\n```yaml\n---\na: b\n```\n\n---\n") == []
+    assert card("---\ntitle: never closed\n\nbody\n") == [(1, "front_matter", "error")]
+    assert card("---\n\nProse after a rule.\n\n---\n\nMore.\n") == [(1, "front_matter", "warning")]
+
+
+def test_conflict_markers_are_found_where_they_begin() -> None:
+    text = dedent("""\
+        # Kiln
+
+        <<<<<<< HEAD
+        - fire at 1200
+        =======
+        - fire at 1220
+        >>>>>>> other
+    """)
+    [problem] = text_problems("projects/kiln.md", text)
+    assert (problem.line, problem.kind, problem.level) == (3, "conflict_markers", "error")
+    assert [p.line for p in text_problems("a.md", text.replace("\n", "\r\n"))] == [3]
+
+
+def test_half_a_marker_is_no_conflict() -> None:
+    assert list(text_problems("a.md", "<<<<<<< not one\n\n=======\n\ntext\n")) == []
+    assert list(text_problems("a.md", "Title\n=======\n\n>>>>>>> quoted\n")) == []
