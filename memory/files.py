@@ -108,7 +108,7 @@ def replace(path: Path, data: bytes, *, tmp: str | None = None, sync: bool = Fal
     """Give `path` the content `data` in one step; mode and owner stay, new files get 0600 and new folders 0700.
 
     `tmp` names the file beside it that is renamed; `sync` waits until content and name are on the disk.
-    Raises OSError that names the path; then `path` is as it was.
+    Raises OSError that names the path; then `path` is as it was, unless it was the sync of the folder that failed.
     """
     beside = _write_beside(path, data, tmp, sync, disk)
     with _named(path), _without(beside, disk):

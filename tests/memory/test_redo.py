@@ -1,0 +1,210 @@
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onepen.memory.files import sha256
+from onepen.memory.redo import (
+    Addition,
+    Append,
+    Chains,
+    FileChange,
+    Fine,
+    ForeignRedo,
+    KeptBeside,
+    Line,
+    Outcome,
+    Record,
+    RedoDamaged,
+    Rewrite,
+    Write,
+    encode,
+    scan,
+    settle,
+    settle_file,
+)
+from onepen.memory.splice import splices
+
+
+def rewrite(before: bytes | None, after: bytes, path: str = "projects/kiln.md") -> Rewrite:
+    return Rewrite(path, None if before is None else sha256(before), sha256(after), splices(before or b"", after))
+
+
+def addition(at: int, *texts: bytes, seen: int = 0, lead: bool = False) -> Addition:
+    return Addition("memory/2026-11-30.md", at, lead, tuple(Line(text, seen) for text in texts))
+
+
+def record(commit: str, *changes: FileChange, workspace: str = "abcdefgh") -> Record:
+    return Record(workspace, 3, commit, changes)
+
+
+def outcome(now: bytes | None, *changes: FileChange) -> Outcome:
+    return settle_file("p", [(f"c{k}-aaaaaa", change) for k, change in enumerate(changes, 1)], now)
+
+
+ONE = record("c1-aaaaaa", rewrite(None, "# Öfen\n".encode()), addition(0, b"- x\n"))
+TWO = record("c2-aaaaaa", rewrite(b"\xff\xfe", b"\xff\n", "projects/kiln/data.csv"))
+
+
+def test_a_record_is_one_readable_line() -> None:
+    line = encode(ONE)
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert "# Öfen".encode() in line
+    assert scan(line + encode(TWO)).records == (ONE, TWO)
+
+
+@given(st.binary(max_size=30), st.binary(max_size=30), st.text(max_size=20), st.integers(0, 1 << 40))
+def test_any_content_comes_back(before: bytes, after: bytes, text: str, at: int) -> None:
+    line = Line(text.replace("\n", " ").encode("utf-8", "replace") + b"\n", 1)
+    made = record("c9-bbbbbb", rewrite(before, after), Addition("memory/ü.md", at, True, (line,)))
+    assert scan(encode(made)).records == (made,)
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_a_torn_tail_is_cut_off(cut: int) -> None:
+    whole, last = encode(ONE), encode(TWO)
+    found = scan(whole + last[:-cut])
+    assert found.records == (ONE,)
+    assert found.torn_tail == last[:-cut]
+
+
+def flipped(line: bytes, at: int) -> bytes:
+    return line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :]
+
+
+@pytest.mark.parametrize("at", [0, 3, 8, 9, 40, -2])
+def test_a_flipped_bit_is_torn_at_the_end_and_damage_before_a_good_record(at: int) -> None:
+    one, two = encode(ONE), encode(TWO)
+    assert scan(one + flipped(two, at)).torn_tail == flipped(two, at)
+    with pytest.raises(RedoDamaged, match=":1:") as caught:
+        scan(flipped(one, at) + two)
+    assert caught.value.exit_code == 6
+
+
+@pytest.mark.parametrize(
+    "tail", [b"\0" * 4096, b"\0" * 100 + b"\n" + b"\0" * 50, b"\n\n", b'{"a":1}{"a":2}', b"deadbeef {}\n"]
+)
+def test_zeros_and_rubbish_at_the_end_are_a_torn_tail(tail: bytes) -> None:
+    found = scan(encode(ONE) + tail)
+    assert (found.records, found.torn_tail) == ((ONE,), tail)
+    assert scan(tail).torn_tail == tail
+    with pytest.raises(RedoDamaged):
+        scan(encode(ONE) + tail + b"\n" + encode(TWO))
+
+
+def test_a_record_of_another_version_is_refused() -> None:
+    import zlib
+
+    body = b'{"v":2,"workspace":"abcdefgh"}'
+    with pytest.raises(ForeignRedo, match="version 2"):
+        scan(b"%08x %s\n" % (zlib.crc32(body), body))
+
+
+def test_before_is_written_after_is_left() -> None:
+    change = rewrite(b"a\nb\n", b"a\nc\n")
+    assert outcome(b"a\nb\n", change) == Write("p", b"a\nc\n", sha256(b"a\nb\n"))
+    assert outcome(b"a\nc\n", change) == Fine("p")
+    assert outcome(None, rewrite(None, b"new")) == Write("p", b"new", None)
+    assert outcome(b"new", rewrite(None, b"new")) == Fine("p")
+
+
+def test_a_chain_goes_on_from_where_the_file_is() -> None:
+    versions = [b"v0\n", b"v1\n", b"v2\n", b"v3\n"]
+    chain = [rewrite(a, b) for a, b in itertools.pairwise(versions)]
+    for version in versions[:-1]:
+        assert outcome(version, *chain) == Write("p", b"v3\n", sha256(version))
+    assert outcome(b"v3\n", *chain) == Fine("p")
+
+
+def test_a_file_that_came_back_to_an_earlier_version_is_taken_as_the_latest() -> None:
+    there_and_back = [rewrite(b"a\n", b"b\n"), rewrite(b"b\n", b"a\n")]
+    assert outcome(b"a\n", *there_and_back) == Fine("p")
+    assert outcome(b"b\n", *there_and_back) == Write("p", b"a\n", sha256(b"b\n"))
+
+
+def test_a_persons_version_stays_and_what_was_due_is_kept_beside() -> None:
+    change = rewrite(b"a\nb\nc\n", b"a\nfire at 1220\nc\n")
+    assert outcome(b"a\nB by hand\nc\n", change) == KeptBeside("p", b"fire at 1220\n", "c1-aaaaaa")
+    assert outcome(b"edited\nfire at 1220\n", change) == Fine("p")
+    assert outcome(None, change) == KeptBeside("p", b"fire at 1220\n", "c1-aaaaaa")
+    assert outcome(b"by hand", rewrite(None, b"made\n")) == KeptBeside("p", b"made\n", "c1-aaaaaa")
+
+
+def test_what_a_later_commit_replaced_is_not_due() -> None:
+    chain = [rewrite(b"a\n", b"x\n"), rewrite(b"x\n", b"y\n")]
+    assert outcome(b"y\nand more by hand\n", *chain) == Fine("p")
+
+
+def test_an_edit_between_two_commits_is_part_of_the_chain() -> None:
+    chain = [rewrite(b"a\n", b"b\n"), rewrite(b"b\nby hand\n", b"c\nby hand\n")]
+    assert outcome(b"b\nby hand\n", *chain) == Write("p", b"c\nby hand\n", sha256(b"b\nby hand\n"))
+    assert outcome(b"c\nby hand\n", *chain) == Fine("p")
+
+
+def test_a_line_is_added_once() -> None:
+    change = addition(4, b"- y\n", b"- z\n")
+    assert outcome(b"- x\n", change) == Append("p", b"- y\n- z\n", 4)
+    assert outcome(b"- x\n- y\n- z\n", change) == Fine("p")
+    assert outcome(b"- x\n- y\n- z\n- later\n", change) == Fine("p")
+
+
+@pytest.mark.parametrize("torn", range(1, 8))
+def test_a_torn_line_is_completed(torn: int) -> None:
+    due = b"- y\n- z\n"
+    assert outcome(b"- x\n" + due[:torn], addition(4, b"- y\n", b"- z\n")) == Append("p", due[torn:], 4 + torn)
+
+
+def test_zeros_where_the_line_should_be_are_replaced() -> None:
+    now = b"- x\n" + b"\0" * 4
+    assert outcome(now, addition(4, b"- y\n")) == Write("p", b"- x\n- y\n", sha256(now))
+
+
+def test_a_line_moved_by_a_merge_is_found_and_one_that_is_gone_comes_back() -> None:
+    change = addition(4, b"- y\n")
+    assert outcome(b"- merged\n- y\n- x\n", change) == Fine("p")
+    assert outcome(b"- merged\r\n- y\r\n", change) == Fine("p")
+    assert outcome(b"- merged\n- x\n", change) == Append("p", b"- y\n", 13)
+    assert outcome(b"no newline", change) == Append("p", b"\n- y\n", 10)
+    assert outcome(None, change) == Append("p", b"- y\n", 0)
+
+
+def test_an_equal_line_counts_if_it_stood_there_before() -> None:
+    first, second = addition(0, b"- x\n"), addition(4, b"- x\n", seen=1)
+    assert outcome(b"- x\n", first, second) == Append("p", b"- x\n", 4)
+    assert outcome(b"- x\n- x\n", first, second) == Fine("p")
+    assert outcome(b"- merged\n- x\n", first, second) == Append("p", b"- x\n", 13)
+
+
+def test_each_path_is_settled_by_itself() -> None:
+    files = {"projects/kiln.md": "# Öfen\n".encode()}
+    assert settle([ONE, TWO], files.get) == (
+        Fine("projects/kiln.md"),
+        Append("memory/2026-11-30.md", b"- x\n", 0),
+        KeptBeside("projects/kiln/data.csv", b"\xff\n", "c2-aaaaaa"),
+    )
+
+
+def test_readers_see_pending_changes() -> None:
+    chains = Chains()
+    chains.add(ONE)
+    assert chains.overlay("projects/kiln.md", None) == "# Öfen\n".encode()
+    assert chains.overlay("projects/kiln.md", b"by hand") == b"by hand"
+    assert chains.overlay("memory/2026-11-30.md", None) == b"- x\n"
+    assert chains.overlay("elsewhere.md", b"same") == b"same"
+    assert chains.overlay("elsewhere.md", None) is None
+
+
+@given(st.lists(st.binary(max_size=6), min_size=2, max_size=5), st.integers(0, 4))
+def test_rolling_forward_from_any_version_ends_at_the_last(versions: list[bytes], start: int) -> None:
+    chain = [(f"c{k}-aaaaaa", rewrite(a, b)) for k, (a, b) in enumerate(itertools.pairwise(versions), 1)]
+    now = versions[min(start, len(versions) - 1)]
+    settled = settle_file("p", chain, now)
+    match settled:
+        case Write(data=data):
+            assert data == versions[-1]
+        case Fine():
+            assert now == versions[-1]
+        case _:
+            raise AssertionError(settled)
