@@ -7,13 +7,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from onepen.memory.daylog import parse_day
 
+from onepen.memory.daylog import parse_day
 from onepen.memory.document import parse_document
 from onepen.memory.ids import AgentId, id_from_title
 from onepen.memory.index import parse_index
 from onepen.memory.settings import parse_settings
-from onepen.staging.draft import Draft, DraftFront, parse_draft
+from onepen.staging.draft import Draft, parse_draft
+from onepen.staging.header import Header
 from onepen.staging.quotes import quotes
 from onepen.subagents.definition import parse_definition
 
@@ -24,9 +25,8 @@ DOCS = REPOSITORY / "docs"
 def example(title: str, language: str = "markdown") -> str:
     """The first example under a heading of the files' page."""
     page = (DOCS / "reference" / "files.md").read_text(encoding="utf-8")
-    section = re.split(r"^## ", page, flags=re.MULTILINE)
-    (text,) = [part for part in section if part.startswith(title + "\n")]
-    found = re.search(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    _, _, rest = page.partition(f"\n## {title}\n")
+    found = re.search(rf"^```{language}\n(.*?)^```$", rest, flags=re.MULTILINE | re.DOTALL)
     assert found is not None
     return found.group(1)
 
@@ -85,7 +85,7 @@ def test_the_draft_parses_and_its_quote_is_one() -> None:
 
 def test_every_field_of_a_draft_is_on_the_page() -> None:
     page = (DOCS / "reference" / "files.md").read_text(encoding="utf-8")
-    assert all(f"| `{field}` |" in page for field in DraftFront.model_fields)
+    assert all(f"| `{field}` |" in page for field in Header.model_fields)
 
 
 def test_the_agent_parses() -> None:
