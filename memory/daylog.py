@@ -18,7 +18,7 @@ from .ids import shown
 from .problem import Problem
 
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-_LINE = re.compile(r"- (\d\d:\d\d[+-]\d\d:\d\d) \[([^\[\]\s]+)\] (.*)")
+_LINE = re.compile(r"- ((?:[01][0-9]|2[0-3]):[0-5][0-9][+-](?:[01][0-9]|2[0-3]):[0-5][0-9]) \[([^\[\]\s]+)\] (.*)")
 _BREAK = re.compile(r"[ \t]*(?:\r\n|[\n\r\v\f\x85\u2028\u2029])+[ \t]*")
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"

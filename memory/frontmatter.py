@@ -15,6 +15,18 @@ from .block import FrontMatterUnreadable, Value, line_at, read_block
 from .ids import shown
 from .scalar import render_key, render_scalar, render_value
 
+__all__ = [
+    "FrontMatter",
+    "FrontMatterProblem",
+    "FrontMatterUnreadable",
+    "StrictHandler",
+    "Value",
+    "lenient_values",
+    "parse_front_matter",
+    "render_front_matter",
+    "with_value",
+]
+
 _BOM = "\ufeff"
 _CLOSE = re.compile(r"^---(?:\r?\n|\Z)", re.MULTILINE)
 _ALMOST = re.compile(r"^---[ \t]+(?=\r?\n|\Z)", re.MULTILINE)

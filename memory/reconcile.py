@@ -84,23 +84,21 @@ def _put(sheet: Sheet, index: Index, card: str, document: Document) -> None:
         return
     sheet.put_card(card, document.title or block.title, status or block.status or "", updated or block.updated or "")
     match = _match(block, document)
-    for old, new in match.renamed.items():
-        sheet.rename_entry(card, old, new)
-    placed = {**dict.fromkeys(match.kept), **dict.fromkeys(match.renamed.values())}
     names = {new: old for old, new in match.renamed.items()}
     before: str | None = None
-    for section in document.entry_sections():
-        if section.id in placed:
-            before = names.get(section.id, section.id)
+    for section in document.sections:
+        old = block.entry(names.get(section.id, section.id))
         if section in match.missing:
             sheet.put_entry(card, auto_entry(document, section), after=before)
-        elif section.id in match.kept and match.kept[section.id].auto:
-            _refresh(sheet, card, match.kept[section.id], auto_entry(document, section))
-
-
-def _refresh(sheet: Sheet, card: str, old: IndexEntry, new: IndexEntry) -> None:
-    if old.summary != new.summary:
-        sheet.put_entry(card, IndexEntry(new.section_id, new.summary, old.keywords, True))
+        elif old is not None and old.link is None:
+            before = old.section_id
+            if old.auto:
+                new = auto_entry(document, section)
+                kept = IndexEntry(new.section_id, new.summary, old.keywords, True)
+                if kept != old:
+                    sheet.put_entry(card, kept, instead=old.section_id)
+            elif section.id in names:
+                sheet.rename_entry(card, old.section_id, section.id)
 
 
 def _missing_cards(index: Index, cards: Mapping[str, Document]) -> Iterator[Drift]:

@@ -48,15 +48,18 @@ class Sheet:
                 line = self._lines.lines[found.line]
                 self._instead[found.line] = line.replace(f"{place.id}.md#", f"{card_id}.md#", 1)
 
-    def put_entry(self, card: str, entry: IndexEntry, *, after: str | None = None) -> None:
-        """An entry in the place of the one of that section, else behind section `after`, else behind the last."""
+    def put_entry(self, card: str, entry: IndexEntry, *, after: str | None = None, instead: str | None = None) -> None:
+        """An entry in the place of the one of that section (or of section `instead`), else behind the last.
+
+        With `after`, a new entry comes behind the one of that section.
+        """
         if card in self._new:
             lines = self._new[card]
             lines.extend(([""] if not lines[-1].startswith("- ") else []) + [render_entry(card, entry, "")])
             return
         place = self._lines.place(card)
         assert place is not None, f"{card} has no block"
-        found = place.entries.get(entry.section_id)
+        found = place.entries.get(instead or entry.section_id)
         if found is not None:
             old = self._lines.lines[found.line]
             self._instead[found.line] = render_entry(card, entry, _line_end(old))

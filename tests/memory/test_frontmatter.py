@@ -21,60 +21,25 @@ from onepen.memory.frontmatter import (
 keys = st.from_regex(r"[a-z_][a-z0-9_-]{0,12}", fullmatch=True)
 # Everything that a file decoded from UTF-8 can hold.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
-nasty = st.sampled_from(
-    [
-        "no",
-        "0123",
-        "12:30",
-        "2026-11-30",
-        "#",
-        "~",
-        "null",
-        "true",
-        "1e3",
-        "0o17",
-        "y",
-        "=",
-        "<<",
-        "[a]",
-        "'",
-        '"',
-        "...",
-        "---",
-        "|",
-        ">",
-        "a:",
-        "0x1F",
-        "1_000",
-        ".5",
-        "+1",
-        "1:20",
-        "\\n",
-        "@a",
-        "`a`",
-        "%a",
-        "!t",
-        "&a",
-        "*a",
-        "🐙",
-        "👩\u200d👩\u200d👧",
-        "",
-        "a: b",
-        "x #y",
-        "- a",
-        "{a: b}",
-        "a\nb",
-        "\t",
-        " lead",
-        "trail ",
-        "\u2028",
-        "\x85",
-        "é: ü",
-        "? x",
-        "\ufeff",
-        "\u202e",
-    ]
+WORDS = r"""no 0123 12:30 2026-11-30 # ~ null true 1e3 0o17 y = << [a] ' " ... --- | > a: 0x1F 1_000 .5 +1 1:20 \n @a
+    `a` %a !t &a *a {a} 🐙 👩‍👩‍👧"""
+PHRASES = (
+    "",
+    "a: b",
+    "x #y",
+    "- a",
+    "{a: b}",
+    "a\nb",
+    "\t",
+    " lead",
+    "trail ",
+    "\u2028",
+    "\x85",
+    "é: ü",
+    "? x",
+    "\u202e",
 )
+nasty = st.sampled_from((*WORDS.split(), *PHRASES, "\ufeff"))
 
 
 def read(text: str) -> dict[str, object]:
