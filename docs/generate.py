@@ -9,12 +9,14 @@ import ast
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from onepen.orchestrator.commands import reference
 from onepen.orchestrator.plan import DRAFT_TRANSITIONS, MAX_CRASHES, MAX_ROUNDS, TRANSITIONS
 from onepen.staging.policy import table_text
-from onepen.subagents import messages, wire
+from onepen.subagents import messages, prompt, toolset, wire
 
 HERE = Path(__file__).resolve().parent
 
@@ -47,10 +49,61 @@ def wire_page() -> str:
     lines += ["```", "", "## Every message", "", *_fields(wire, "_Wired"), ""]
     lines += ["## To the worker", "", *_sections(wire, TO_WORKER), *_sections(wire, PARTS)]
     lines += ["## From the worker", "", *_sections(wire, FROM_WORKER)]
+    lines += ["## The prefix", "", *_prefix()]
     lines += ["## Messages and blocks of a conversation", ""]
     lines += ["A message is `{role, content}`: `role` is `user` or `assistant`, `content` a list of blocks.", ""]
-    lines += _sections(messages, BLOCKS)
+    lines += [
+        *_sections(messages, BLOCKS),
+        "## The tools",
+        "",
+        "In this order, the same for all agents.",
+        "",
+        *_tools(),
+    ]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _prefix() -> Iterator[str]:
+    """How a worker computes what stands before the conversation, so that its hash is ours."""
+    yield _plain(prompt.__doc__ or "")
+    yield ""
+    yield (
+        "`prefix_sha` is the SHA-256, in hex, of the JSON object `{model, system, tools}` in one canonical form: keys "
+        "sorted, no blanks, everything beyond ASCII escaped. `model` is the name from `hello`, `tools` the list of all "
+        "tools as they stand at the end of this page, and `system` a list of blocks, of which an empty one is left out:"
+    )
+    yield ""
+    names = {name: f"`{prompt._TITLES[name]}`" for name in prompt._TITLES}
+    for number, files in enumerate((prompt._SHARED, prompt._INDEXES), start=1):
+        listed = ", ".join(f"{name} as {names[name]}" for name in files)
+        yield f"{number}. files of the snapshot, joined: {listed}"
+    yield "3. the agent's own prompt"
+    yield ""
+    yield "A file of nothing but blanks is left out; a text without a newline at its end gets one. So they are written:"
+    yield ""
+    yield "```text"
+    sample = prompt.system_blocks((("OPS.md", "Dates as 2026-11-29.\n"),), _Agent("researcher", "You find out what…"))
+    yield "".join(sample).rstrip("\n")
+    yield "```"
+    yield ""
+
+
+@dataclass(frozen=True)
+class _Agent:
+    id: str
+    prompt: str
+
+
+def _tools() -> Iterator[str]:
+    for spec in toolset.tools():
+        yield f"### `{spec.name}`"
+        yield ""
+        yield _plain(spec.description)
+        yield ""
+        yield "```json"
+        yield json.dumps(spec.as_dict(), ensure_ascii=False)
+        yield "```"
+        yield ""
 
 
 def tasks_page() -> str:
@@ -248,6 +301,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/wire.md": wire_page,
     "reference/tasks.md": tasks_page,
     "reference/policy.md": policy_page,
+    "reference/commands.md": reference.page,
 }
 
 

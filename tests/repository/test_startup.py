@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import startup
+from benchmarks.measure import run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -21,7 +22,7 @@ def test_a_command_that_only_looks_imports_nothing_heavy(command: str, tmp_path:
 
 def test_a_heavy_import_is_seen(tmp_path: Path) -> None:
     """The detector itself: `rich` is imported by `python -m rich`, so it must be told."""
-    log = startup.run(startup.interpreter("-X", "importtime", "-c", "import rich.console"), cwd=tmp_path, env={})
+    log = run(startup.interpreter("-X", "importtime", "-c", "import rich.console"), cwd=tmp_path, env={})
     assert startup.imported(log.stderr) == ("rich",)
 
 
