@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ..memory.analysis import asked, terms
 from ..memory.document import parse_document
-from ..memory.ids import id_from_title
 from ..memory.errors import MemoryFault
+from ..memory.ids import id_from_title
 from ..memory.index import EntryRefused, IndexEntry
 from ..memory.target import FileTarget, NoteTarget, Target, parse_target
 from ..staging.clip import clip
@@ -37,7 +37,9 @@ def place_of(task: TaskWords) -> Target | None:
         return None
 
 
-def draft_input(task: TaskWords, parts: Sequence[Part], card: str | None, read: tuple[int, int]) -> Mapping[str, object]:
+def draft_input(
+    task: TaskWords, parts: Sequence[Part], card: str | None, read: tuple[int, int]
+) -> Mapping[str, object]:
     """The input of `write_draft`: a new finding, or text added to the card that is there."""
     title, target = heading_of(task.text), place_of(task)
     appended = card is not None or isinstance(target, NoteTarget)

@@ -123,4 +123,3 @@ def _event(kind: type, fields: Mapping[str, object]) -> Event:
         first = e.errors()[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from e
     return event
-

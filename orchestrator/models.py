@@ -1,4 +1,4 @@
-"""Which model a name means. A model is made for one task and closed over nothing of another."""
+"""Which model a name means."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -34,16 +34,24 @@ class NeedsModel(OrchestratorFault):
         )
 
 
-def resolve(name: str, definition: AgentDefinition) -> Model:
-    """The model of that name for an agent; raises UnknownModel, NeedsModel or ScriptUnreadable."""
-    if name == OFFLINE:
-        if not definition.offline:
-            raise NeedsModel(definition.id)
-        from .offline import Offline
+class Resolver:
+    """Finds models by name; a script is read once, so that what it counts is counted over all of a run."""
 
-        return Offline()
-    if name.startswith(SCRIPTED):
-        from ..testing.scripted import ScriptedModel
+    def __init__(self) -> None:
+        self._scripts: dict[str, Model] = {}
 
-        return ScriptedModel.from_file(Path(name.removeprefix(SCRIPTED)))
-    raise UnknownModel(name)
+    def __call__(self, name: str, definition: AgentDefinition) -> Model:
+        """The model of that name for an agent; raises UnknownModel, NeedsModel or ScriptUnreadable."""
+        if name == OFFLINE:
+            if not definition.offline:
+                raise NeedsModel(definition.id)
+            from .offline import Offline
+
+            return Offline()
+        if name.startswith(SCRIPTED):
+            from ..testing.scripted import ScriptedModel
+
+            if name not in self._scripts:
+                self._scripts[name] = ScriptedModel.from_file(Path(name.removeprefix(SCRIPTED)))
+            return self._scripts[name]
+        raise UnknownModel(name)

@@ -49,8 +49,8 @@ from .events import (
     AttemptStarted,
     AttemptTimedOut,
     Cancelled,
-    Committed,
     CommitRefused,
+    Committed,
     DraftFacts,
     Edited,
     Event,
@@ -64,9 +64,7 @@ from .results import DraftStatus, TaskStatus
 MAX_CRASHES = 3
 MAX_ROUNDS = 3
 
-Phase = Literal[
-    "new", "queued", "running", "settled", "failed", "timed_out", "interrupted", "cancelled", "quarantined"
-]
+Phase = Literal["new", "queued", "running", "settled", "failed", "timed_out", "interrupted", "cancelled", "quarantined"]
 
 
 @dataclass(frozen=True)
@@ -237,7 +235,9 @@ def _reported(state: TaskState, event: Event) -> TaskState:
         return state
     ended = _ended(state, event.drafts, event.seconds, incomplete=not event.complete)
     answered = tuple(replace(d, answered=True) if d.id in state.feedback else d for d in ended.drafts)
-    ended = replace(ended, drafts=answered, feedback=(), answer=event.answer, summary=event.summary, complete=event.complete)
+    ended = replace(
+        ended, drafts=answered, feedback=(), answer=event.answer, summary=event.summary, complete=event.complete
+    )
     if not event.drafts and not event.answer.strip():
         return replace(ended, phase="failed", reason="the worker reported, but left neither a draft nor an answer")
     return replace(ended, phase="settled")

@@ -5,13 +5,22 @@ overlaid with a pending redo record; writing methods take the pen for their own 
 seconds.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
-from ..memory.workspace import Workspace
+from ..memory.clock import Clock
+from ..memory.history import read_commits
+from ..memory.ids import AgentId, CardId, ClientId, check_title, id_from_title
+from ..memory.target import CardTarget, Shelf
+from ..memory.view import View
+from ..memory.workspace import Space, Workspace
+from .dossier import Dossier, dossiers, find_draft, find_task, unreadable
+from .errors import BadReason, BadRequest, DraftNotEditable, NoSuchDraft
+from .events import Edited, Shown
+from .plan import DraftState
+from .requests import Confirm, DelegateRequest, Progress, ProgressLine, SearchRequest
 from .results import (
     CommitResult,
     ContextResult,
@@ -24,116 +33,168 @@ from .results import (
     SearchResult,
     StatusResult,
 )
+from .review import Reviewer
+from .stop import StopSign
+from .views import draft_view
 
-Progress = Callable[["ProgressLine"], None]
-Confirm = Callable[[DraftView, str], bool]
+if TYPE_CHECKING:
+    from ..memory.history import Commit
+    from ..subagents.pool import Pool
+    from .commit import Scribe
+    from .models import Models
+    from .work import Ids, Work
 
+__all__ = ["Confirm", "DelegateRequest", "Progress", "ProgressLine", "SearchRequest", "Service", "StopSign"]
 
-@dataclass(frozen=True)
-class ProgressLine:
-    """Something that a person may want to see while a task runs: which task, and one line of text."""
-
-    task: str
-    agent: str
-    text: str
-
-
-class StopSign:
-    """How a person's Ctrl-C reaches running work: raised once, nothing new starts; twice, running work ends now."""
-
-    def __init__(self) -> None:
-        self.presses = 0
-        self._listeners: list[Callable[[], None]] = []
-
-    def press(self) -> None:
-        self.presses += 1
-        for listener in tuple(self._listeners):
-            listener()
-
-    def listen(self, listener: Callable[[], None]) -> None:
-        self._listeners.append(listener)
-
-
-@dataclass(frozen=True)
-class DelegateRequest:
-    """What `delegate` was asked for. `inputs` are absolute paths, resolved by the command in its own folder.
-
-    Agents pair with texts in order; one text goes to all agents; no agent means the researcher. `target` is
-    relative to the client's space; without one a new research/<slug>.md is made. Limits left at None are those of
-    the workspace; they can only be lowered.
-    """
-
-    texts: tuple[str, ...]
-    agents: tuple[str, ...] = ()
-    client: str | None = None
-    project: str | None = None
-    target: str | None = None
-    inputs: tuple[Path, ...] = ()
-    review: Literal["person", "auto"] = "person"
-    answer: bool = False
-    model: str | None = None
-    max_turns: int | None = None
-    time_limit: int | None = None
-
-
-@dataclass(frozen=True)
-class SearchRequest:
-    """What `search` was asked for; dates are inclusive days in the workspace's zone."""
-
-    text: str
-    client: str | None = None
-    all_clients: bool = False
-    since: date | None = None
-    until: date | None = None
-    where: frozenset[str] = frozenset({"cards", "log", "chat", "research"})
-    limit: int = 10
+_OPEN = frozenset({"waiting", "approved", "conflict"})
 
 
 class Service:
-    """Everything a person can ask of one workspace. Built by `compose.build_service`."""
+    """Everything a person can ask of one workspace. Built by `compose.build_service`.
 
-    workspace: Workspace
+    `user` is the person's login, as it stands in the history; `model` is used where a request names none.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        clock: Clock,
+        ids: "Ids",
+        pool: "Callable[[], Pool]",
+        models: "Callable[[], Models]",
+        user: str,
+        model: Callable[[], str],
+    ) -> None:
+        self.workspace = workspace
+        self._view = View(workspace)
+        self._clock = clock
+        self._ids = ids
+        self._pool = pool
+        self._models = models
+        self._user = user
+        self._model = model
 
     # -- adding ----------------------------------------------------------------------------------------------------
-    def add_client(self, title: str, *, id: str | None = None) -> CommitResult: ...
+
+    def add_client(self, title: str, *, id: str | None = None) -> CommitResult:  # noqa: A002
+        """A new client's space; raises BadTitle, BadId, or EditRefused when its files are there."""
+        from ..memory.scaffold import plan_client
+
+        name = check_title(title)
+        client = ClientId(id or id_from_title(name))
+        if client in self.workspace.clients():
+            raise BadRequest(f"client {client}: it is there already", hint=f"onepen status --client {client}")
+        with self._scribe(()) as scribe:
+            return _done(scribe, scribe.add_client(client, name, plan_client(client, name), self._who))
 
     def add_project(
-        self, title: str, *, client: str | None = None, id: str | None = None, text: str | None = None
-    ) -> CommitResult: ...
+        self,
+        title: str,
+        *,
+        client: str | None = None,
+        id: str | None = None,  # noqa: A002
+        text: str | None = None,
+    ) -> CommitResult:
+        """A new project's card; raises BadTitle, BadId, NoSuchClient, or EditRefused when the id is taken."""
+        return self._add_card("projects", title, client, id, text)
 
     def add_research(
-        self, title: str, *, client: str | None = None, id: str | None = None, text: str | None = None
-    ) -> CommitResult: ...
+        self,
+        title: str,
+        *,
+        client: str | None = None,
+        id: str | None = None,  # noqa: A002
+        text: str | None = None,
+    ) -> CommitResult:
+        """A new finding's card; raises what `add_project` raises."""
+        return self._add_card("research", title, client, id, text)
 
-    def add_agent(self, title: str, *, id: str | None = None, text: str | None = None) -> CommitResult: ...
+    def add_agent(self, title: str, *, id: str | None = None, text: str | None = None) -> CommitResult:  # noqa: A002
+        """A new agent's definition, from `text` or from a beginning; raises EditRefused when it is there."""
+        from ..memory.scaffold import plan_agent
+        from ..subagents.definition import parse_definition
 
-    def log(self, text: str, *, client: str | None = None, kind: str = "note") -> CommitResult: ...
+        name = check_title(title)
+        agent = AgentId(id or id_from_title(name))
+        planned = plan_agent(agent, name, text)
+        description = parse_definition(agent, planned.data.decode()).description or name
+        with self._scribe((self.workspace.house,)) as scribe:
+            return _done(scribe, scribe.add_agent(agent, planned, description, self._who))
+
+    def log(self, text: str, *, client: str | None = None, kind: str = "note") -> CommitResult:
+        """A line in today's log; raises BadLogText or NoSuchClient."""
+        space = self.workspace.space(client)
+        with self._scribe((space,)) as scribe:
+            return _done(scribe, scribe.log(space, kind, text, self._who))
 
     # -- looking ---------------------------------------------------------------------------------------------------
-    def status(self, client: str | None = None, *, all_clients: bool = False) -> StatusResult: ...
 
-    def doctor(self) -> DoctorResult: ...
+    def status(self, client: str | None = None, *, all_clients: bool = False) -> StatusResult:
+        """Whose turn it is."""
+        from .standing import standing
+
+        return standing(self._view, self._clock, self._spaces(client, all_clients), client)
+
+    def doctor(self) -> DoctorResult:
+        """What is wrong in the workspace's files."""
+        from ..memory.doctor import examine
+
+        return DoctorResult((*examine(self._view), *unreadable(self.workspace.spaces(), self._clock)))
 
     def drafts(self, client: str | None = None, *, all_clients: bool = False, every: bool = False) -> DraftsResult:
-        """Drafts that wait (with `every`: also those already decided)."""
+        """Drafts that wait (with `every`: also those already decided), oldest first."""
+        found: list[DraftView] = []
+        for space in self._spaces(client, all_clients):
+            reviewer = self._reviewer(space)
+            for dossier in dossiers((space,), self._clock):
+                wanted = [d for d in dossier.state.drafts if every or d.status in _OPEN]
+                found += [draft_view(dossier, d, reviewer.examine(dossier, d)) for d in wanted]
+        return DraftsResult(tuple(found))
 
     def show(self, prefix: str) -> DraftsResult:
         """One draft, or all drafts of a task, with their diffs; what was shown is noted for `approve`."""
+        return DraftsResult(tuple(self._shown(dossier, draft) for dossier, draft in self._meant(prefix)))
 
-    def search(self, request: SearchRequest) -> SearchResult: ...
+    def search(self, request: SearchRequest) -> SearchResult:
+        """Lines that answer, best first; over several spaces, the best of all of them."""
+        from ..memory.search import Query, ScanSearch
 
-    def context(self, client: str | None = None) -> ContextResult: ...
+        query = Query(request.text, request.since, request.until, request.where, request.limit)
+        spaces = self._spaces(request.client, request.all_clients)
+        hits = [hit for space in spaces for hit in ScanSearch(self._view, space).find(query)]
+        hits.sort(key=lambda hit: -hit.score)
+        since, until = (day.isoformat() if day else None for day in (request.since, request.until))
+        return SearchResult(request.text, since, until, tuple(hits[: request.limit]))
 
-    def history(self, client: str | None = None, *, limit: int = 50) -> HistoryResult: ...
+    def context(self, client: str | None = None) -> ContextResult:
+        """The prompt's layers as a chat in this space would begin with them now."""
+        from ..memory.layers import layers
+
+        return ContextResult(layers(self._view, self.workspace.space(client), self._clock.now().date()))
+
+    def history(self, client: str | None = None, *, limit: int = 50) -> HistoryResult:
+        """The latest commits of a space, newest first."""
+        commits = read_commits(self._view, self.workspace.space(client))
+        return HistoryResult(tuple(reversed(commits))[: max(0, limit)])
 
     # -- working ---------------------------------------------------------------------------------------------------
+
     async def delegate(
         self, request: DelegateRequest, *, on_progress: Progress | None = None, stop: StopSign | None = None
-    ) -> DelegateResult: ...
+    ) -> DelegateResult:
+        """Hands tasks to sub-agents and sees them to the point where a person is needed.
+
+        Everything that can be wrong with the request is found before anything is made: BadRequest, NoSuchClient,
+        NoSuchAgent, NeedsModel, UnknownModel, NoSuchInput, BadTarget; then PenHeld.
+        """
+        return await self._work(on_progress, stop).delegate(request)
 
     async def resume(
         self, task: str, *, on_progress: Progress | None = None, stop: StopSign | None = None
-    ) -> DelegateResult: ...
+    ) -> DelegateResult:
+        """Goes on with a task that was interrupted, timed out or failed; raises NoSuchTask or AmbiguousId."""
+        return await self._work(on_progress, stop).resume(task)
 
     async def send_back(
         self,
@@ -142,18 +203,128 @@ class Service:
         *,
         on_progress: Progress | None = None,
         stop: StopSign | None = None,
-    ) -> DelegateResult: ...
+    ) -> DelegateResult:
+        """Sends drafts back with a reason and waits for the new attempts; raises BadReason, NoSuchDraft."""
+        if not reason.strip():
+            raise BadReason("send-back")
+        return await self._work(on_progress, stop).send_back(ids, reason.strip())
 
     # -- deciding --------------------------------------------------------------------------------------------------
+
     def draft_file(self, prefix: str) -> tuple[DraftView, Path]:
         """The draft and its absolute file, for an editor; raises DraftNotEditable."""
+        dossier, draft = find_draft(self.workspace, prefix, self._clock)
+        examined = self._reviewer(dossier.space).examine(dossier, draft)
+        if draft.status == "committed":
+            raise DraftNotEditable(draft.id, f"it is in memory already, as {draft.commit}")
+        if examined.raw is None:
+            raise DraftNotEditable(draft.id, "; ".join(f.message for f in examined.findings) or "no plain file")
+        return draft_view(dossier, draft, examined), dossier.folder.drafts(draft.attempt) / draft.facts.name
 
     def edited(self, prefix: str) -> DraftView:
-        """Notes that a person edited the draft's file and shows it anew."""
+        """Shows the draft anew after a person edited its file, and notes what was shown."""
+        dossier, draft = find_draft(self.workspace, prefix, self._clock)
+        examined = self._reviewer(dossier.space).examine(dossier, draft)
+        if draft.status == "approved":
+            dossier = dossier.happened(Edited(draft.id, examined.bound.sha256))
+        return self._shown(dossier, draft)
 
     def approve(
         self, ids: Sequence[str], *, sha256: str | None = None, confirm: Confirm | None = None
     ) -> DecisionResult:
-        """`confirm(draft with its new diff, what moved) -> bool` is asked when a draft is not what was shown."""
+        """Commits drafts that are as they were shown; `confirm` is asked about the others, where there is one.
 
-    def reject(self, ids: Sequence[str], reason: str) -> DecisionResult: ...
+        Raises NoSuchDraft or AmbiguousId before anything is decided.
+        """
+        from .decide import Decider
+
+        if sha256 is not None and len(ids) != 1:
+            raise BadRequest("--sha256 vouches for one draft; name exactly one")
+        with self._scribe(self._spaces_of(ids)) as scribe:
+            decider = Decider(self._view, self._clock, scribe, self._user)
+            decisions = tuple(decider.approve(one, sha256, confirm) for one in ids)
+            return DecisionResult(decisions, scribe.notices())
+
+    def reject(self, ids: Sequence[str], reason: str) -> DecisionResult:
+        """Refuses drafts for good; raises BadReason, NoSuchDraft or AmbiguousId."""
+        from .decide import Decider
+
+        if not reason.strip():
+            raise BadReason("reject")
+        with self._scribe(self._spaces_of(ids)) as scribe:
+            decider = Decider(self._view, self._clock, scribe, self._user)
+            return DecisionResult(tuple(decider.reject(one, reason.strip()) for one in ids), scribe.notices())
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _who(self) -> str:
+        return f"user:{self._user}"
+
+    def _add_card(
+        self, shelf: Shelf, title: str, client: str | None, id_: str | None, text: str | None
+    ) -> CommitResult:
+        name = check_title(title)
+        space = self.workspace.space(client)
+        target = CardTarget(shelf, CardId(id_ or id_from_title(name)))
+        with self._scribe((space,)) as scribe:
+            return _done(scribe, scribe.add_card(space, target, name, text or "", self._who))
+
+    @contextmanager
+    def _scribe(self, spaces: Sequence[Space]) -> "Iterator[Scribe]":
+        """The pen for a moment; first what a crash left is finished and hand edits in `spaces` are indexed."""
+        from .commit import Scribe
+
+        with Scribe.open(self._view, self._clock) as scribe:
+            scribe.reconcile(spaces)
+            yield scribe
+
+    def _work(self, on_progress: Progress | None, stop: StopSign | None) -> "Work":
+        from .work import Work
+
+        def say(dossier: Dossier, text: str) -> None:
+            if on_progress is not None:
+                on_progress(ProgressLine(dossier.task, dossier.sheet.agent, text))
+
+        return Work(
+            self._view,
+            self._clock,
+            self._ids,
+            self._pool(),
+            self._models(),
+            self._user,
+            self._model(),
+            say,
+            stop or StopSign(),
+        )
+
+    def _spaces(self, client: str | None, all_clients: bool) -> tuple[Space, ...]:
+        return self.workspace.spaces() if all_clients else (self.workspace.space(client),)
+
+    def _spaces_of(self, ids: Sequence[str]) -> tuple[Space, ...]:
+        if not ids:
+            raise BadRequest("name at least one draft", hint="onepen drafts")
+        found = {find_draft(self.workspace, one, self._clock)[0].space for one in ids}
+        return tuple(sorted(found, key=lambda space: space.prefix))
+
+    def _reviewer(self, space: Space) -> Reviewer:
+        return Reviewer(self._view, space, lambda: self._clock.now().date())
+
+    def _meant(self, prefix: str) -> list[tuple[Dossier, DraftState]]:
+        head, dash, number = prefix.rpartition("-")
+        if dash and head and number.isdigit():
+            return [find_draft(self.workspace, prefix, self._clock)]
+        dossier = find_task(self.workspace, prefix, self._clock)
+        if not dossier.state.drafts:
+            raise NoSuchDraft(prefix)
+        return [(dossier, draft) for draft in dossier.state.drafts]
+
+    def _shown(self, dossier: Dossier, draft: DraftState) -> DraftView:
+        examined = self._reviewer(dossier.space).examine(dossier, draft)
+        if draft.status not in {"committed", "duplicate", "approved"} and examined.bound != draft.shown:
+            dossier = dossier.happened(Shown(draft.id, examined.bound))
+        return draft_view(dossier, dossier.state.draft(draft.id) or draft, examined, with_diff=True)
+
+
+def _done(scribe: "Scribe", commit: "Commit") -> CommitResult:
+    return CommitResult(commit.id, commit.paths, scribe.notices())

@@ -34,7 +34,8 @@ class Booking:
 
 def book(space: Space, booking: Booking, now: datetime) -> None:
     """Adds the attempt's line, unless it is there."""
-    if any(b.task == booking.task and b.attempt == booking.attempt for b, _ in bookings(space)):
+    mark = f'"task": {json.dumps(booking.task)}, "attempt": {booking.attempt}, '.encode()
+    if any(mark in data for _, data in _months(space)):
         return
     line = {
         "v": VERSION,
@@ -56,10 +57,8 @@ def book(space: Space, booking: Booking, now: datetime) -> None:
 
 def bookings(space: Space) -> Iterator[tuple[Booking, str]]:
     """All lines of a space, each with its time, oldest month first."""
-    folder = space.folder / "logs"
-    names = sorted(p.name for p in folder.iterdir() if _NAME.fullmatch(p.name)) if folder.is_dir() else []
-    for name in names:
-        for text in (folder / name).read_bytes().decode(errors="replace").split("\n"):
+    for _, data in _months(space):
+        for text in data.decode(errors="replace").split("\n"):
             try:
                 line = json.loads(text)
             except ValueError:
@@ -105,6 +104,12 @@ def usage_of_transcript(lines: tuple[Mapping[str, object], ...]) -> Usage:
             }:
                 total = total + Usage(i, w, r, o)
     return total
+
+
+def _months(space: Space) -> Iterator[tuple[str, bytes]]:
+    folder = space.folder / "logs"
+    for name in sorted(p.name for p in folder.iterdir() if _NAME.fullmatch(p.name)) if folder.is_dir() else ():
+        yield name, (folder / name).read_bytes()
 
 
 def _booking(task: str, attempt: int, line: Mapping[str, object]) -> Booking:

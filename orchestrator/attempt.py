@@ -1,0 +1,254 @@
+"""One attempt of a task: the worker gets its assignment, its model and its search; what it left is collected.
+
+The staging folder is believed, never the report. A report that answers but left no draft that can be read is filed as
+a draft by the orchestrator, so that no result is lost.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import anyio
+
+from ..memory import files, snapshot
+from ..memory.card import EditKind
+from ..memory.errors import MemoryFault, OnepenError
+from ..memory.ids import BadTitle, DraftId, check_title
+from ..memory.target import CardTarget, FileTarget, parse_target
+from ..memory.view import View
+from ..memory.workspace import Workspace
+from ..staging.draft import DraftImpossible, render_draft
+from ..staging.folder import TaskFolder, collect
+from ..subagents.definition import AgentDefinition
+from ..subagents.messages import Message
+from ..subagents.model import Model, ModelReply
+from ..subagents.pool import (
+    Assignment,
+    Ending,
+    Failed,
+    Limits,
+    Pool,
+    Reported,
+    RequestRefused,
+    Stopped,
+    TimedOut,
+)
+from ..subagents.prompt import prefix_sha, system_blocks, tools
+from .conversation import Conversation, Prefix, stored_replies
+from .dossier import Dossier
+from .events import (
+    AttemptEvent,
+    AttemptFailed,
+    AttemptLost,
+    AttemptReported,
+    AttemptTimedOut,
+    DraftFacts,
+)
+from .findings import heading_of
+from .lookup import Lookup
+from .plan import Spawn
+from .review import bound_of, provenance_of
+
+ANSWER = "answer.md"
+_FEEDBACK = 40_000
+
+
+class Attempt:
+    """Runs one attempt; `say` gets a line for people now and then."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        view: View,
+        pool: Pool,
+        definition: AgentDefinition,
+        model: Model,
+        dossier: Dossier,
+        say: Callable[[str], None],
+    ) -> None:
+        self._workspace = workspace
+        self._view = view
+        self._pool = pool
+        self._definition = definition
+        self._model = model
+        self._dossier = dossier
+        self._say = say
+
+    async def run(self, spawn: Spawn) -> AttemptEvent:
+        """Until the worker has ended and its drafts are collected.
+
+        Raises what the model or the disk raises: the worker was ended before.
+        """
+        assignment, prefix = self._prepared(spawn)
+        folder = self._dossier.folder
+        earlier = [folder.transcript(n) for n in folder.attempts() if n < spawn.attempt]
+        conversation = Conversation(
+            folder.transcript(spawn.attempt),
+            self._model,
+            prefix,
+            agent=self._definition.id,
+            turns=assignment.limits.turns,
+            stored=stored_replies(earlier),
+        )
+        lookup = Lookup(self._view, self._dossier.space, folder, assignment.inputs)
+        host = _Host(conversation, lookup, self._say)
+        try:
+            ending = await self._pool.run(assignment, host)
+        except OnepenError as e:
+            return AttemptFailed(spawn.attempt, e.message, again=False)
+        return self._event(spawn.attempt, ending, refused=host.refused)
+
+    def _prepared(self, spawn: Spawn) -> tuple[Assignment, Prefix]:
+        """The assignment and the prefix, both from the snapshot that the worker reads, too."""
+        dossier, sheet = self._dossier, self._dossier.sheet
+        taken = snapshot.take(self._view, dossier.space)
+        place = snapshot.store(self._workspace, taken)
+        turns = min(sheet.turns, self._definition.max_turns or sheet.turns)
+        files.make_folder(dossier.folder.drafts(spawn.attempt))
+        files.make_folder(dossier.folder.inputs)
+        assignment = Assignment(
+            task=dossier.task,
+            attempt=spawn.attempt,
+            agent=self._definition,
+            text=sheet.text,
+            snapshot=place,
+            space=dossier.space.folder,
+            folder=dossier.folder.path,
+            inputs=sheet.inputs,
+            target=sheet.target,
+            feedback=self._feedback(spawn),
+            limits=Limits(seconds=sheet.seconds, silence=sheet.silence, turns=turns),
+            model=sheet.model,
+            answer=sheet.answer,
+        )
+        system = system_blocks(taken.files, self._definition)
+        prefix = Prefix(sheet.model, system, tools(), prefix_sha(sheet.model, system, tools()))
+        return assignment, prefix
+
+    def _feedback(self, spawn: Spawn) -> str | None:
+        """What was sent back: the reasons, and the drafts as they are now."""
+        if spawn.feedback is None:
+            return None
+        parts = [spawn.feedback]
+        for id_ in spawn.drafts:
+            draft = self._dossier.state.draft(id_)
+            if draft is None:
+                continue
+            for found in collect(self._dossier.folder, self._dossier.task, draft.attempt):
+                if found.name == draft.facts.name and found.raw is not None:
+                    cut = " (its beginning)" if len(found.text) > _FEEDBACK else ""
+                    parts.append(f"The draft {found.name} was{cut}:\n\n{found.text[:_FEEDBACK]}")
+        return "\n\n".join(parts)
+
+    def _event(self, attempt: int, ending: Ending, *, refused: bool) -> AttemptEvent:
+        match ending:
+            case Reported(summary=summary, answer=answer, complete=complete, seconds=seconds):
+                self._write_report(summary, answer)
+                drafts = self._facts(attempt)
+                if answer and not self._dossier.sheet.answer and all(d.blocked for d in drafts):
+                    self._file_answer(attempt, answer)
+                    drafts = self._facts(attempt)
+                said = answer or (summary if self._dossier.sheet.answer else "")
+                return AttemptReported(attempt, drafts, said, summary, complete, seconds)
+            case TimedOut(kind=kind, seconds=seconds):
+                sheet = self._dossier.sheet
+                after = sheet.seconds if kind == "time" else sheet.silence
+                return AttemptTimedOut(attempt, kind, after, self._facts(attempt), seconds)
+            case Stopped():
+                return AttemptLost(attempt, "it was stopped")
+            case Failed(reason=reason, seconds=seconds):
+                return AttemptFailed(attempt, reason, not refused, self._facts(attempt), seconds)
+
+    def _facts(self, attempt: int) -> tuple[DraftFacts, ...]:
+        """What lies in drafts/, numbered after the drafts of earlier attempts."""
+        dossier = self._dossier
+        offset = len(dossier.state.drafts)
+        facts: list[DraftFacts] = []
+        for k, found in enumerate(collect(dossier.folder, dossier.task, attempt), start=offset + 1):
+            id_ = DraftId.of(dossier.task, k)
+            if found.draft is None:
+                reason = "; ".join(f.message for f in found.findings)
+                facts.append(DraftFacts(id_, found.name, "", found.sha256, blocked=True, reason=reason))
+                continue
+            before = self._view.bytes(dossier.space.path(found.draft.target))
+            bound = bound_of(found.draft, before)
+            facts.append(DraftFacts(id_, found.name, str(found.draft.target), bound.sha256, bound.section))
+        return tuple(facts)
+
+    def _write_report(self, summary: str, answer: str | None) -> None:
+        text = f"# Report\n\n{summary.strip()}\n" + (f"\n## Answer\n\n{answer.strip()}\n" if answer else "")
+        files.replace(self._dossier.folder.report_file, text.encode())
+
+    def _file_answer(self, attempt: int, answer: str) -> None:
+        """Makes a draft of the answer; a folder that the worker replaced by a link is not written to."""
+        dossier, folder = self._dossier, self._dossier.folder
+        if not _plain_folders(folder, attempt) or dossier.sheet.target is None:
+            return
+        target = parse_target(dossier.sheet.target)
+        heading = heading_of(dossier.sheet.text)
+        exists = self._view.bytes(dossier.space.path(target)) is not None
+        new = isinstance(target, CardTarget) and not exists
+        body = (
+            answer.rstrip() + "\n" if new or isinstance(target, FileTarget) else f"## {heading}\n\n{answer.rstrip()}\n"
+        )
+        edit: EditKind = "create" if not exists else "replace" if isinstance(target, FileTarget) else "append"
+        try:
+            raw = render_draft(
+                target=target,
+                edit=edit,
+                body=body,
+                provenance=provenance_of(dossier, attempt),
+                title=_title(heading) if new else None,
+            )
+            files.create_exclusive(_free(folder.drafts(attempt)), raw)
+        except (DraftImpossible, MemoryFault) as e:
+            self._say(f"the answer could not be made a draft: {e.message}")
+
+
+class _Host:
+    """Answers one worker: its model calls, its searches."""
+
+    def __init__(self, conversation: Conversation, lookup: Lookup, say: Callable[[str], None]) -> None:
+        self._conversation = conversation
+        self._lookup = lookup
+        self._say = say
+        self.refused = False
+
+    async def model(self, delta: tuple[Message, ...], prefix_sha: str) -> ModelReply:
+        try:
+            return await self._conversation.reply(delta, prefix_sha)
+        except RequestRefused:
+            self.refused = True  # asking again the same way would be refused again
+            raise
+
+    async def tool(self, name: str, input: Mapping[str, object]) -> tuple[str, bool]:  # noqa: A002
+        if name != "search":
+            return f"{name}: the orchestrator has no such tool; it answers search", True
+        content, is_error, shown = await anyio.to_thread.run_sync(self._lookup.tool, input)
+        self._conversation.note_tool(name, input, content, shown)
+        return content, is_error
+
+    def progress(self, text: str) -> None:
+        self._say(text)
+
+
+def _plain_folders(folder: TaskFolder, attempt: int) -> bool:
+    try:
+        return all(stat.S_ISDIR(os.lstat(place).st_mode) for place in (folder.attempt(attempt), folder.drafts(attempt)))
+    except OSError:
+        return False
+
+
+def _free(drafts: Path) -> Path:
+    """A name in drafts/ that nothing has."""
+    names = {name.casefold() for name in os.listdir(drafts)}
+    candidates = (ANSWER, *(f"answer-{n}.md" for n in range(2, len(names) + 3)))
+    return drafts / next(name for name in candidates if name not in names)
+
+
+def _title(heading: str) -> str | None:
+    try:
+        return check_title(heading)
+    except BadTitle:
+        return None

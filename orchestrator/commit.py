@@ -1,0 +1,190 @@
+"""The one module that holds the pen: it turns what was decided into changes, and writes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from ..memory.card import CardEdit, EditRefused
+from ..memory.change import Change, FileEntry, Put
+from ..memory.clock import Clock
+from ..memory.files import sha256
+from ..memory.history import Commit, read_commits
+from ..memory.ids import AgentId, ClientId
+from ..memory.pen import AlreadyCommitted, Pen
+from ..memory.problem import Problem
+from ..memory.scaffold import Planned
+from ..memory.target import CardTarget, FileTarget
+from ..memory.view import View
+from ..memory.workspace import Space, Workspace
+from ..staging.draft import Draft, edit_of, file_bytes
+from ..staging.verdict import Accepted
+from .dossier import Dossier
+from .events import CommitRefused, Committed, Edited, Event
+from .plan import DraftState, key_of
+from .review import Examined, file_entry
+
+
+@dataclass(frozen=True)
+class Written:
+    """The draft is in memory; `again` when it was so already, before a crash."""
+
+    commit: str
+    paths: tuple[str, ...]
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class NotWritten:
+    """Memory moved on (`conflict`), another draft of the key was first (`duplicate`), or the file is `changed`."""
+
+    kind: str
+    reason: str
+
+
+class Scribe:
+    """The held pen of a workspace, and what the orchestrator writes with it.
+
+    `reconcile` brings the indexes in line with cards edited by hand; do it once when a session begins.
+    """
+
+    def __init__(self, workspace: Workspace, view: View, pen: Pen) -> None:
+        self._workspace = workspace
+        self._view = view
+        self._pen = pen
+        self.reconciled: list[Commit] = []
+
+    @classmethod
+    def open(cls, view: View, clock: Clock, *, wait: float = 10.0) -> "Scribe":
+        """Takes the pen within `wait` seconds and finishes what a crash left; raises PenHeld, RedoDamaged, OSError."""
+        return cls(view.workspace, view, Pen.open(view.workspace, clock, wait=wait))
+
+    @property
+    def recovered(self) -> tuple[Problem, ...]:
+        return self._pen.recovered
+
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know: what recovery did, and which hand edits were indexed."""
+        indexed = [f"indexed what was edited by hand: {', '.join(c.paths)} ({c.id})" for c in self.reconciled]
+        return (*(str(problem) for problem in self.recovered), *indexed)
+
+    def reconcile(self, spaces: Sequence[Space]) -> None:
+        for space in spaces:
+            commit = self._pen.reconcile(space)
+            if commit is not None:
+                self.reconciled.append(commit)
+
+    def carry_out(
+        self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined
+    ) -> tuple[Event, Written | NotWritten]:
+        """Commits an accepted draft as it was examined; the event for the journal, and what came of it.
+
+        A draft that is no longer what the verdict was on is not written. One that was committed before a crash is
+        found by its key. Raises RecoveryNeeded, PenLost or an OSError.
+        """
+        draft = examined.draft
+        if draft is None or examined.bound.sha256 != verdict.bound.sha256:
+            reason = "its file changed after it was accepted"
+            return Edited(state.id, examined.bound.sha256), NotWritten("changed", reason)
+        key = key_of(dossier.state, state, str(draft.target))
+        try:
+            commit = self._pen.commit(_change(dossier, state, verdict, draft, examined.before, key))
+        except AlreadyCommitted as e:
+            return self._known(dossier.space, state, key, e.commit)
+        except EditRefused as e:
+            return CommitRefused(state.id, "conflict", e.message), NotWritten("conflict", e.message)
+        return Committed(state.id, commit.id), Written(commit.id, commit.paths)
+
+    def _known(self, space: Space, state: DraftState, key: str, id_: str) -> tuple[Event, Written | NotWritten]:
+        """What it means that the key is taken: by this very draft before a crash, or by another one."""
+        commit = next((c for c in read_commits(self._view, space) if c.id == id_), None)
+        if commit is not None and commit.draft == state.id:
+            return Committed(state.id, id_), Written(id_, commit.paths, again=True)
+        reason = f"{key} was committed already, as {id_}" + (f" by draft {commit.draft}" if commit else "")
+        return CommitRefused(state.id, "duplicate", reason), NotWritten("duplicate", reason)
+
+    def log(self, space: Space, kind: str, text: str, who: str) -> Commit:
+        """One line in the day log; raises BadLogText."""
+        what = f"{space.path('memory/')}: {kind} noted"
+        return self._pen.commit(Change(client=space.client, what=what, who=who, log=((kind, text),)))
+
+    def add_card(self, space: Space, target: CardTarget, title: str, text: str, who: str) -> Commit:
+        """A new card with its index block; raises EditRefused when the id is taken."""
+        edit = CardEdit(target, "create", text=text, title=title)
+        log = (("added", f"{target}: {title}"),)
+        return self._pen.commit(Change(client=space.client, what=f"{target}: created", who=who, edit=edit, log=log))
+
+    def add_client(self, client: ClientId, title: str, planned: Sequence[Planned], who: str) -> Commit:
+        """A new client's space; raises EditRefused when one of its files is there."""
+        puts = tuple(Put(p.path, p.data) for p in planned)
+        log = (("added", f"client {client}: {title}"),)
+        return self._pen.commit(Change(client=client, what=f"clients/{client}: created", who=who, puts=puts, log=log))
+
+    def add_agent(self, agent: AgentId, planned: Planned, description: str, who: str) -> Commit:
+        """A new agent's definition and its line in the registry; raises EditRefused when the file is there."""
+        return self._pen.commit(
+            Change(
+                client=None,
+                what=f"{planned.path}: created",
+                who=who,
+                puts=(Put(planned.path, planned.data),),
+                registry=((agent, description),),
+                log=(("added", f"agent {agent}"),),
+            )
+        )
+
+    def close(self) -> None:
+        self._pen.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _change(
+    dossier: Dossier, state: DraftState, verdict: Accepted, draft: Draft, before: bytes | None, key: str
+) -> Change:
+    what, agent = _what(draft), dossier.sheet.agent
+    return Change(
+        client=dossier.space.client,
+        what=what,
+        who=f"agent:{agent}",
+        edit=_edit(draft, verdict),
+        puts=_puts(draft, before),
+        index=draft.index if isinstance(draft.target, CardTarget) else (),
+        files=_files(draft),
+        log=(("draft", f"{what} (draft {state.id} by {agent}, accepted by {verdict.reviewer})"),),
+        key=key,
+        draft=state.id,
+        agent=agent,
+        task=dossier.task,
+        reviewer=verdict.reviewer,
+        sources=draft.sources,
+    )
+
+
+def _edit(draft: Draft, verdict: Accepted) -> CardEdit | None:
+    return None if isinstance(draft.target, FileTarget) else edit_of(draft, verdict.bound.section or None)
+
+
+def _puts(draft: Draft, before: bytes | None) -> tuple[Put, ...]:
+    if not isinstance(draft.target, FileTarget):
+        return ()
+    expected = None if draft.edit == "create" or before is None else sha256(before)
+    return (Put(str(draft.target), file_bytes(draft), expected),)
+
+
+def _files(draft: Draft) -> tuple[FileEntry, ...]:
+    if not isinstance(draft.target, FileTarget):
+        return ()
+    return (FileEntry(draft.target.project, draft.target.path, file_entry(draft)),)
+
+
+def _what(draft: Draft) -> str:
+    verb = {"create": "created", "append": "appended", "replace": "replaced", "remove": "removed"}[draft.edit]
+    place = f" in {draft.section}" if draft.section else ""
+    return f"{draft.target}: {verb}{place}"

@@ -1,0 +1,137 @@
+"""A person's word on drafts: bound to what was shown, committed at once, or answered with what is in the way."""
+
+from collections.abc import Callable
+
+from ..memory.clock import Clock
+from ..memory.history import read_commits
+from ..memory.view import View
+from ..memory.workspace import Space
+from ..staging.verdict import Accepted, Bound, Refused, moved_on
+from .commit import NotWritten, Scribe, Written
+from .dossier import Dossier, find_draft
+from .events import Judged, Shown
+from .plan import DraftState
+from .results import Decision, DraftView, Outcome
+from .review import Examined, Reviewer
+from .reviewfile import write_review
+from .views import draft_view
+
+Confirm = Callable[[DraftView, str], bool]
+
+_OUTCOMES: dict[str, Outcome] = {"conflict": "conflict", "duplicate": "duplicate", "changed": "needs_person"}
+
+
+class Decider:
+    """Decides on drafts in the name of `user`, with a held pen."""
+
+    def __init__(self, view: View, clock: Clock, scribe: Scribe, user: str) -> None:
+        self._view = view
+        self._clock = clock
+        self._scribe = scribe
+        self._user = f"user:{user}"
+
+    def approve(self, id_: str, sha256: str | None, confirm: Confirm | None) -> Decision:
+        """Commits the draft if it is what was shown, else shows it anew; raises NoSuchDraft or AmbiguousId."""
+        dossier, state = find_draft(self._view.workspace, id_, self._clock)
+        if state.status in {"committed", "duplicate"}:
+            return self._over(dossier, state)
+        if state.status == "approved":
+            return self._finish(dossier, state)
+        examined = self._examined(dossier, state)
+        moved = _moved(state, examined, sha256)
+        if examined.blocked and not examined.conflict:
+            return self._not_now(dossier, state, examined, "blocked", _blocks(examined))
+        if moved is not None:
+            dossier = self._show(dossier, state, examined)
+            shown = draft_view(dossier, state, examined, with_diff=True)
+            if confirm is None or sha256 is not None or not confirm(shown, moved):
+                return Decision(shown, "needs_person", moved)
+        return self._accept(dossier, state, examined)
+
+    def reject(self, id_: str, reason: str) -> Decision:
+        """Refuses the draft for good, with a day-log line; raises NoSuchDraft, AmbiguousId or BadLogText."""
+        dossier, state = find_draft(self._view.workspace, id_, self._clock)
+        if state.status == "approved":
+            self._finish(dossier, state)
+            dossier, state = find_draft(self._view.workspace, id_, self._clock)
+        examined = self._examined(dossier, state)
+        if state.status in {"committed", "duplicate"}:
+            note = f"it is in memory already, as {state.commit}" if state.commit else state.reason
+            return self._not_now(dossier, state, examined, "blocked", note)
+        target = state.facts.target or state.facts.name
+        text = f"{target}: draft {state.id} rejected: {reason}"
+        commit = self._scribe.log(dossier.space, "rejected", text, self._user)
+        dossier = dossier.happened(Judged(state.id, Refused(self._user, examined.bound, reason)))
+        now = dossier.state.draft(state.id) or state
+        self._note_review(dossier)
+        return Decision(draft_view(dossier, now, examined), "refused", reason, commit.id, commit.paths)
+
+    # -- steps -----------------------------------------------------------------------------------------------------
+
+    def _accept(self, dossier: Dossier, state: DraftState, examined: Examined) -> Decision:
+        verdict = Accepted(self._user, examined.bound)
+        dossier = dossier.happened(Judged(state.id, verdict))
+        approved = dossier.state.draft(state.id)
+        assert approved is not None
+        return self._commit(dossier, approved, verdict, examined)
+
+    def _finish(self, dossier: Dossier, state: DraftState) -> Decision:
+        """A draft that was accepted before a crash: committed now, or found to be."""
+        assert isinstance(state.verdict, Accepted)
+        return self._commit(dossier, state, state.verdict, self._examined(dossier, state))
+
+    def _commit(self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined) -> Decision:
+        event, came = self._scribe.carry_out(dossier, state, verdict, examined)
+        dossier = dossier.happened(event)
+        now = dossier.state.draft(state.id) or state
+        view = draft_view(dossier, now, examined, with_diff=isinstance(came, NotWritten))
+        self._note_review(dossier)
+        if isinstance(came, Written):
+            return Decision(view, "already" if came.again else "committed", "", came.commit, came.paths)
+        return Decision(view, _OUTCOMES[came.kind], came.reason)
+
+    def _over(self, dossier: Dossier, state: DraftState) -> Decision:
+        view = draft_view(dossier, state, self._examined(dossier, state))
+        if state.status == "duplicate" or state.commit is None:
+            return Decision(view, "duplicate", state.reason)
+        paths = paths_of(self._view, dossier.space, state.commit)
+        return Decision(view, "already", f"committed already, as {state.commit}", state.commit, paths)
+
+    def _not_now(
+        self, dossier: Dossier, state: DraftState, examined: Examined, outcome: Outcome, note: str
+    ) -> Decision:
+        return Decision(draft_view(dossier, state, examined, with_diff=True), outcome, note)
+
+    def _show(self, dossier: Dossier, state: DraftState, examined: Examined) -> Dossier:
+        return dossier.happened(Shown(state.id, examined.bound))
+
+    def _examined(self, dossier: Dossier, state: DraftState) -> Examined:
+        return self._reviewer(dossier).examine(dossier, state)
+
+    def _reviewer(self, dossier: Dossier) -> Reviewer:
+        return Reviewer(self._view, dossier.space, lambda: self._clock.now().date())
+
+    def _note_review(self, dossier: Dossier) -> None:
+        write_review(dossier, self._reviewer(dossier), self._clock.now())
+
+
+def paths_of(view: View, space: Space, commit: str) -> tuple[str, ...]:
+    """What a commit touched, by the history."""
+    return next((c.paths for c in read_commits(view, space) if c.id == commit), ())
+
+
+def _moved(state: DraftState, examined: Examined, sha256: str | None) -> str | None:
+    """What keeps an approval from counting for the draft as it is; None when it does.
+
+    With `sha256` the person vouches for the file's bytes; the section still has to be as it was last shown.
+    """
+    now = examined.bound
+    if sha256 is not None:
+        if sha256.lower() != now.sha256:
+            return f"the draft's sha256 is {now.sha256}, not the one that was given"
+        return moved_on(Bound(now.sha256, state.shown.section), now)
+    return moved_on(state.shown, now)
+
+
+def _blocks(examined: Examined) -> str:
+    return "; ".join(str(f) for f in examined.findings if f.level == "block")

@@ -1,0 +1,170 @@
+"""Carries out what the plan says: attempts, reviews and commits of several tasks side by side.
+
+The driver decides nothing. It takes the first instruction that is due, does it, journals the event that came of it,
+and asks the plan again. Whatever goes wrong in one attempt ends that attempt only; a pen that is lost ends the run.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from ..memory.clock import Clock
+from ..memory.ids import AgentId
+from ..memory.view import View
+from ..memory.workspace import Workspace
+from ..subagents.definition import AgentDefinition
+from ..subagents.pool import Pool
+from .attempt import Attempt
+from .commit import Scribe
+from .conversation import read_transcript
+from .dossier import Dossier
+from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
+from .models import Models
+from .plan import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, due
+from .review import Reviewer
+from .reviewfile import write_review
+from .stop import StopSign
+from .usage import Booking, book, usage_of_transcript
+
+SIDE_BY_SIDE = 8
+
+Say = Callable[[Dossier, str], None]
+
+
+@dataclass
+class _Running:
+    """A task that is worked on; `dossier` is replaced at each event."""
+
+    dossier: Dossier
+
+    def happened(self, event: Event) -> None:
+        self.dossier = self.dossier.happened(event)
+
+    def draft(self, id_: str) -> DraftState:
+        draft = self.dossier.state.draft(id_)
+        assert draft is not None, "an instruction names a draft of its task"
+        return draft
+
+
+class Driver:
+    """Works on tasks, with the pen held, until nothing is left to do without a person."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        view: View,
+        clock: Clock,
+        pool: Pool,
+        models: Models,
+        agents: Callable[[AgentId], AgentDefinition],
+        scribe: Scribe,
+        say: Say,
+        stop: StopSign,
+    ) -> None:
+        self._workspace = workspace
+        self._view = view
+        self._clock = clock
+        self._pool = pool
+        self._models = models
+        self._agents = agents
+        self._scribe = scribe
+        self._say = say
+        self._stop = stop
+        self._reviewers: dict[str, Reviewer] = {}
+
+    async def run(self, tasks: Sequence[Dossier]) -> tuple[Dossier, ...]:
+        """The dossiers after all that could be done; those of a stopped run are interrupted and can be resumed.
+
+        Raises RecoveryNeeded, PenLost or an OSError: what was journalled until then stands.
+        """
+        running = [_Running(dossier) for dossier in tasks]
+        slots = anyio.CapacityLimiter(SIDE_BY_SIDE)
+        with anyio.CancelScope() as scope:
+            self._stop.listen(lambda: scope.cancel() if self._stop.presses > 1 else None)
+            async with anyio.create_task_group() as group:
+                for task in running:
+                    group.start_soon(self._work, task, slots)
+        return tuple(task.dossier for task in running)
+
+    async def _work(self, task: _Running, slots: anyio.CapacityLimiter) -> None:
+        async with slots:
+            while (instruction := _first(due(task.dossier.state))) is not None:
+                if isinstance(instruction, Spawn) and self._stop.presses:
+                    break
+                before = task.dossier.state
+                await self._carry_out(task, instruction)
+                assert task.dossier.state != before, f"{instruction} led to nothing"
+        if task.dossier.state.drafts:
+            write_review(task.dossier, self._reviewer(task.dossier), self._clock.now())
+
+    async def _carry_out(self, task: _Running, instruction: Instruction) -> None:
+        match instruction:
+            case Spawn():
+                await self._attempt(task, instruction)
+            case Review(draft=id_):
+                self._review(task, task.draft(id_))
+            case Commit(draft=id_, verdict=verdict):
+                draft = task.draft(id_)
+                reviewer = self._reviewer(task.dossier)
+                examined = reviewer.examine(task.dossier, draft)
+                event, _ = self._scribe.carry_out(task.dossier, draft, verdict, examined)
+                reviewer.forget()
+                task.happened(event)
+            case Stop(attempt=attempt):
+                task.happened(AttemptLost(attempt, "it was cancelled"))
+            case AskPerson():
+                raise AssertionError("a person is asked by commands, never by the driver")
+
+    def _review(self, task: _Running, draft: DraftState) -> None:
+        reviewer = self._reviewer(task.dossier)
+        examined = reviewer.examine(task.dossier, draft)
+        verdict = reviewer.verdict(task.dossier, examined)
+        self._say(task.dossier, f"{draft.id}: {verdict.word.replace('_', ' ')} by the {verdict.reviewer}")
+        task.happened(Judged(draft.id, verdict))
+
+    async def _attempt(self, task: _Running, spawn: Spawn) -> None:
+        """One attempt from its start in the journal to its end there, however it ends."""
+        dossier = task.dossier
+        definition = self._agents(dossier.sheet.agent)
+        model = self._models(dossier.sheet.model, definition)
+        task.happened(AttemptStarted(spawn.attempt))
+        self._say(dossier, f"attempt {spawn.attempt} started")
+
+        def say(text: str) -> None:
+            self._say(dossier, text)
+
+        attempt = Attempt(self._workspace, self._view, self._pool, definition, model, dossier, say)
+        try:
+            event = await attempt.run(spawn)
+        except anyio.get_cancelled_exc_class():
+            self._ended(task, AttemptLost(spawn.attempt, "it was stopped"))
+            raise
+        except Exception as e:  # noqa: BLE001 - one task's failure, of whatever kind, is not another's
+            reason = str(e).splitlines()[0] if str(e) else "no reason given"
+            event = AttemptFailed(spawn.attempt, f"{type(e).__name__}: {reason}", again=False)
+        self._ended(task, event)
+
+    def _ended(self, task: _Running, event: AttemptEvent) -> None:
+        book_attempt(task.dossier, event.attempt, self._clock, getattr(event, "seconds", 0.0))
+        task.happened(event)
+        if isinstance(event, AttemptFailed):
+            self._say(task.dossier, f"attempt {event.attempt} failed: {event.reason}")
+
+    def _reviewer(self, dossier: Dossier) -> Reviewer:
+        space = dossier.space
+        if space.prefix not in self._reviewers:
+            self._reviewers[space.prefix] = Reviewer(self._view, space, lambda: self._clock.now().date())
+        return self._reviewers[space.prefix]
+
+
+def book_attempt(dossier: Dossier, attempt: int, clock: Clock, seconds: float) -> None:
+    """Books what an attempt cost, by its transcript; once, however often it is called."""
+    sheet = dossier.sheet
+    usage = usage_of_transcript(read_transcript(dossier.folder.transcript(attempt)))
+    booking = Booking(dossier.task, attempt, sheet.agent, sheet.model, usage, 0.0, seconds)
+    book(dossier.space, booking, clock.now())
+
+
+def _first(instructions: Sequence[Instruction]) -> Instruction | None:
+    return next((i for i in instructions if not isinstance(i, AskPerson)), None)

@@ -1,0 +1,58 @@
+"""What a person asks of the service, as frozen values; paths in them are absolute."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+from .results import DraftView
+
+
+@dataclass(frozen=True)
+class ProgressLine:
+    """Something that a person may want to see while a task runs: which task, and one line of text."""
+
+    task: str
+    agent: str
+    text: str
+
+
+Progress = Callable[[ProgressLine], None]
+Confirm = Callable[[DraftView, str], bool]
+"""Asked with a draft that is not what was shown (with its new diff), and what moved; False: not now."""
+
+
+@dataclass(frozen=True)
+class DelegateRequest:
+    """What `delegate` was asked for. `inputs` are absolute paths, resolved by the command in its own folder.
+
+    Agents pair with texts in order; one text goes to all agents; no agent means the researcher. `target` is
+    relative to the client's space; without one a new research/<slug>.md is made. Limits left at None are those of
+    the workspace; they can only be lowered. `model` None: the person's own default.
+    """
+
+    texts: tuple[str, ...]
+    agents: tuple[str, ...] = ()
+    client: str | None = None
+    project: str | None = None
+    target: str | None = None
+    inputs: tuple[Path, ...] = ()
+    review: Literal["person", "auto"] = "person"
+    answer: bool = False
+    model: str | None = None
+    max_turns: int | None = None
+    time_limit: int | None = None
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """What `search` was asked for; dates are inclusive days in the workspace's zone."""
+
+    text: str
+    client: str | None = None
+    all_clients: bool = False
+    since: date | None = None
+    until: date | None = None
+    where: frozenset[str] = frozenset({"cards", "log", "chat", "research"})
+    limit: int = 10

@@ -1,0 +1,235 @@
+"""Review of a draft: what the checks find, what it would change, and by the policy who has to agree.
+
+Everything is computed again from the draft's bytes and from memory as it is now, whenever somebody decides. The
+bytes are read once; what was checked and shown is what is committed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from ..memory.document import parse_document
+from ..memory.index import EntryRefused, Index, IndexEntry
+from ..memory.reconcile import reconcile
+from ..memory.target import CardTarget, FileTarget, NoteTarget, Target
+from ..memory.view import UnreadableText, View
+from ..memory.workspace import SHELVES, Space
+from ..staging.checks import Ground, after_text, check, cited
+from ..staging.diff import describe_bytes, diff
+from ..staging.draft import Draft, file_bytes
+from ..staging.finding import Finding, blocked
+from ..staging.folder import Collected, TaskSheet, collect
+from ..staging.policy import Provenance, Stage, lower, stages
+from ..staging.verbatim import verbatim
+from ..staging.verdict import Accepted, Bound, Escalated, Verdict, bind
+from .conversation import shows_inputs
+from .dossier import Dossier
+from .lookup import Lookup
+from .plan import DraftState
+
+CHECKS = "checks"
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A draft and all that is to be known about it now.
+
+    `bound` is what a verdict given now is bound to. `draft` is None when the file is no draft; `raw` are its bytes
+    (None: it could not be opened). `before` is the target as it is, None when it is absent.
+    """
+
+    name: str
+    draft: Draft | None
+    raw: bytes | None
+    findings: tuple[Finding, ...]
+    bound: Bound
+    provenance: Provenance
+    stages: tuple[Stage, ...]
+    diff: str
+    before: bytes | None = None
+
+    @property
+    def blocked(self) -> bool:
+        return self.draft is None or blocked(self.findings)
+
+    @property
+    def conflict(self) -> bool:
+        """Whether nothing but memory having moved on stands in its way."""
+        kinds = {f.kind for f in self.findings if f.level == "block"}
+        return self.draft is not None and bool(kinds) and kinds <= {"conflict", "edit"}
+
+
+class Reviewer:
+    """Examines the drafts of one space; directories are listed once."""
+
+    def __init__(self, view: View, space: Space, today: Callable[[], date]) -> None:
+        self._view = view
+        self._space = space
+        self._today = today
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(f"{shelf}/{card}.md" for shelf in SHELVES for card in self._view.cards(self._space, shelf))
+
+    def forget(self) -> None:
+        """After a commit: what exists has changed."""
+        self.__dict__.pop("_known", None)
+
+    def examine(self, dossier: Dossier, state: DraftState) -> Examined:
+        """The draft as it lies in staging now; one whose file is gone is told as such."""
+        return self._examined(dossier, state, read_draft(dossier, state))
+
+    def verdict(self, dossier: Dossier, examined: Examined) -> Verdict:
+        """What the checks and the policy say: accepted when no person is needed, else passed on to one."""
+        if blocked(examined.findings):
+            reasons = "; ".join(str(f) for f in examined.findings if f.level == "block")
+            return Escalated(CHECKS, examined.bound, reasons)
+        if "person" in examined.stages:
+            return Escalated(CHECKS, examined.bound, "a person decides")
+        return Accepted(CHECKS, examined.bound, "verbatim quotes, found at their places")
+
+    def _examined(self, dossier: Dossier, state: DraftState, found: Collected) -> Examined:
+        own = _own_findings(dossier.sheet, state, found)
+        if found.draft is None:
+            missing = Bound(found.sha256, "")
+            text = found.text
+            return Examined(
+                found.name, None, found.raw, (*found.findings, *own), missing, "external", ("checks", "person"), text
+            )
+        draft = found.draft
+        before = self._view.bytes(self._space.path(draft.target))
+        seen = provenance_of(dossier, state.attempt)
+        ground = self._ground(dossier, draft, before, seen)
+        findings = (*found.findings, *check(draft, ground), *own)
+        provenance = lower(draft.provenance, seen)
+        is_verbatim = not verbatim(draft, dossier.sheet.text, ground.read)
+        needed = stages(
+            origin="delegate",
+            target=draft.target,
+            provenance=provenance,
+            cited=cited(draft, ground.read),
+            verbatim=is_verbatim,
+            auto=dossier.sheet.review == "auto" and not any(f.kind in _NEEDS_PERSON for f in own),
+            model=False,
+        )
+        return Examined(
+            found.name,
+            draft,
+            found.raw,
+            findings,
+            bound_of(draft, before),
+            provenance,
+            needed,
+            self._diff(draft, ground, before),
+            before,
+        )
+
+    def _ground(self, dossier: Dossier, draft: Draft, before: bytes | None, seen: Provenance) -> Ground:
+        read = Lookup(self._view, self._space, dossier.folder, dossier.sheet.inputs).read
+        return Ground(
+            read=read,
+            card_text=_text(before),
+            index=_index(self._view, self._space, draft.target),
+            known=self._known,
+            today=self._today(),
+            file_sha=None if before is None else "present",
+            seen=seen,
+        )
+
+    def _diff(self, draft: Draft, ground: Ground, before: bytes | None) -> str:
+        after = after_text(draft, ground)
+        old = _text(before) if before is not None else None
+        if after is None or (before is not None and old is None):
+            if isinstance(draft.target, FileTarget):
+                return describe_bytes(file_bytes(draft))
+            return f"(this change can't be made to {draft.target} as it is)\n{draft.body}"
+        index_before, index_after = _indexes(draft, ground.index, after)
+        return diff(draft, old, after, index_before, index_after).plain()
+
+
+def read_draft(dossier: Dossier, state: DraftState) -> Collected:
+    """The draft's file, read once; one that is gone has a finding that says so."""
+    for found in collect(dossier.folder, dossier.task, state.attempt):
+        if found.name == state.facts.name:
+            return found
+    gone = Finding("missing", "block", f"{state.facts.name}: the file is gone")
+    return Collected(state.id, state.facts.name, None, (gone,), "")
+
+
+def bound_of(draft: Draft, before: bytes | None) -> Bound:
+    """What a verdict on the draft is bound to.
+
+    What is created or appended doesn't touch what stands there, so only replacing and removing look at the section.
+    """
+    if before is None or (draft.edit in {"create", "append"} and not isinstance(draft.target, FileTarget)):
+        return Bound(draft.sha256, "")
+    text = _text(before)
+    if text is None and not isinstance(draft.target, FileTarget):
+        return Bound(draft.sha256, "")
+    return bind(draft, before)
+
+
+def provenance_of(dossier: Dossier, attempt: int) -> Provenance:
+    """What the attempt's transcript shows was read: inputs are external, everything else is memory."""
+    return "external" if shows_inputs(dossier.folder.transcript(attempt)) else "agent"
+
+
+_NEEDS_PERSON = frozenset({"elsewhere", "incomplete"})
+
+
+def _own_findings(sheet: TaskSheet, state: DraftState, found: Collected) -> tuple[Finding, ...]:
+    """What the orchestrator knows and the checks don't."""
+    own: list[Finding] = []
+    if found.draft is not None and sheet.target is not None and str(found.draft.target) != sheet.target:
+        text = f"the task's result was to go to {sheet.target}, this draft goes to {found.draft.target}"
+        own.append(Finding("elsewhere", "warn", text))
+    if state.incomplete:
+        own.append(Finding("incomplete", "warn", "its attempt ended before it was done"))
+    if found.raw is not None and state.facts.sha256 not in ("", found.sha256):
+        own.append(Finding("edited", "warn", "changed since its worker ended"))
+    return tuple(own)
+
+
+def _text(data: bytes | None) -> str | None:
+    try:
+        return None if data is None else data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _index(view: View, space: Space, target: Target) -> Index | None:
+    if isinstance(target, NoteTarget):
+        return None
+    try:
+        return view.index(space, target.shelf if isinstance(target, CardTarget) else "projects")
+    except UnreadableText:
+        return None
+
+
+def _indexes(draft: Draft, index: Index | None, after: str) -> tuple[str | None, str | None]:
+    """The index's text before and after, as the pen will make it."""
+    if index is None:
+        return None, None
+    try:
+        if isinstance(draft.target, CardTarget):
+            changed = reconcile(index, {draft.target.card: parse_document(after)}, only=draft.target.card)
+            for entry in draft.index:
+                changed = changed.with_entry(draft.target.card, entry)
+            return index.text, changed.text
+        if isinstance(draft.target, FileTarget) and index.card(draft.target.project) is not None:
+            link = f"{draft.target.project}/{draft.target.path}"
+            return index.text, index.with_entry(draft.target.project, file_entry(draft), link=link).text
+    except EntryRefused:
+        pass  # the checks say what is wrong with the entry
+    return index.text, index.text
+
+
+def file_entry(draft: Draft) -> IndexEntry:
+    """The index entry of a project's file: the draft's own, else one made of its path."""
+    assert isinstance(draft.target, FileTarget)
+    if draft.index:
+        given = draft.index[0]
+        return IndexEntry(draft.target.path, given.summary, given.keywords)
+    size = len(file_bytes(draft))
+    return IndexEntry(draft.target.path, f"File of {size:,} bytes.", auto=True)

@@ -1,0 +1,54 @@
+"""review.md in a task's folder: what waits there, as a person can read it without onepen."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from ..memory import files
+from .dossier import Dossier
+from .plan import DraftState
+from .review import Examined, Reviewer
+
+
+def write_review(dossier: Dossier, reviewer: Reviewer, now: datetime) -> None:
+    """Writes review.md anew: each draft with its findings, who decided, and the change that it makes."""
+    examined = [(draft, reviewer.examine(dossier, draft)) for draft in dossier.state.drafts]
+    lines = [
+        f"# Review of {dossier.task}",
+        "",
+        f"As of {now.isoformat(timespec='minutes')}: {dossier.state.status}.",
+        "",
+    ]
+    for draft, found in examined:
+        lines += [*_draft(dossier, draft, found), ""]
+    files.replace(dossier.folder.review_file, "\n".join(lines).encode(errors="replace"))
+
+
+def _draft(dossier: Dossier, draft: DraftState, found: Examined) -> Iterator[str]:
+    target = draft.facts.target or "no target"
+    yield f"## {draft.id}: {target}"
+    yield ""
+    yield f"- File: {draft.attempt}/drafts/{found.name}"
+    yield f"- Status: {draft.status}" + (f" ({draft.reason})" if draft.reason else "")
+    if draft.verdict is not None:
+        yield f"- Decided by: {draft.verdict.reviewer}"
+    if draft.commit is not None:
+        yield f"- Commit: {draft.commit}"
+        return
+    yield f"- Provenance: {found.provenance}; stages: {', '.join(found.stages)}"
+    for finding in found.findings:
+        yield f"- {finding.level}: {finding}"
+    if draft.status == "waiting":
+        yield f"- Next: onepen show {draft.id}, then onepen approve|reject|send-back {draft.id}"
+        yield ""
+        fence = "`" * max(4, _longest_run(found.diff) + 1)
+        yield f"{fence}diff"
+        yield found.diff.rstrip("\n")
+        yield fence
+
+
+def _longest_run(text: str) -> int:
+    best = run = 0
+    for char in text:
+        run = run + 1 if char == "`" else 0
+        best = max(best, run)
+    return best

@@ -1,0 +1,78 @@
+"""Whose turn it is: tasks that still need somebody, drafts that wait, who holds the pen, and one suggested command."""
+
+import os
+from collections.abc import Sequence
+
+from .. import __version__
+from ..memory.clock import Clock
+from ..memory.holder import Holder, holder
+from ..memory.view import View
+from ..memory.workspace import SHELVES, Space
+from .dossier import dossiers
+from .results import OrchestratorView, StatusResult, TaskView
+from .usage import spent_on, totals
+from .views import task_view
+
+_OVER = frozenset({"committed", "answered", "refused", "cancelled"})
+_OPEN = frozenset({"waiting", "approved", "conflict"})
+SANDBOX = "none"
+
+
+def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | None) -> StatusResult:
+    """The state of these spaces now; nothing is written and nobody waited for."""
+    workspace = view.workspace
+    held = holder(workspace)
+    tasks: list[TaskView] = []
+    waiting: list[str] = []
+    for space in spaces:
+        booked = totals(space)
+        for dossier in dossiers((space,), clock):
+            waiting += [d.id for d in dossier.state.drafts if d.status in _OPEN]
+            task = task_view(dossier, (), booked, alive=held is not None)
+            if task.status not in _OVER:
+                tasks.append(task)
+    now = clock.now()
+    cards = sum(len(view.cards(space, shelf)) for space in spaces for shelf in SHELVES)
+    settings = workspace.settings
+    return StatusResult(
+        workspace=str(workspace.root),
+        name=settings.name,
+        client=client,
+        timezone=settings.timezone or _system_zone(now.tzname() or ""),
+        timezone_source="onepen.toml" if settings.timezone else "system",
+        orchestrator=None if held is None else _orchestrator(held),
+        tasks=tuple(tasks),
+        drafts_waiting=len(waiting),
+        spend_today_usd=sum(spent_on(space, now.date().isoformat()) for space in spaces),
+        sandbox=SANDBOX,
+        clients=workspace.clients(),
+        cards=cards,
+        recovery_pending=held is None and bool(view.pending_paths()),
+        suggestion=_suggestion(tasks, waiting, cards),
+    )
+
+
+def _orchestrator(held: Holder) -> OrchestratorView:
+    return OrchestratorView(held.pid, held.since, __version__)
+
+
+def _system_zone(short: str) -> str:
+    """The system's zone by its IANA name where that can be told, else by its short name."""
+    name = os.environ.get("TZ", "").lstrip(":")
+    if name:
+        return name
+    try:
+        target = os.path.realpath("/etc/localtime")
+    except OSError:
+        return short
+    _, mark, zone = target.partition("/zoneinfo/")
+    return zone if mark else short
+
+
+def _suggestion(tasks: Sequence[TaskView], waiting: Sequence[str], cards: int) -> str:
+    if waiting:
+        return f"onepen show {waiting[0]}"
+    for task in tasks:
+        if task.status not in {"running", "in_review"}:
+            return f"onepen resume {task.task}"
+    return 'onepen delegate "QUESTION" --input FOLDER' if cards else "onepen add project TITLE"

@@ -1,0 +1,70 @@
+"""From what lies in staging to the values that commands answer with."""
+
+from collections.abc import Mapping
+
+from .dossier import Dossier
+from .plan import DraftState
+from .results import DraftView, TaskStatus, TaskView, UsageTotals
+from .review import Examined
+
+Totals = Mapping[str, tuple[UsageTotals, float, float]]
+
+
+def draft_view(dossier: Dossier, state: DraftState, examined: Examined, *, with_diff: bool = False) -> DraftView:
+    """The draft as it is now."""
+    draft = examined.draft
+    return DraftView(
+        id=state.id,
+        task=dossier.task,
+        agent=dossier.sheet.agent,
+        client=dossier.space.client,
+        target=str(draft.target) if draft is not None else state.facts.target,
+        status=state.status,
+        provenance=examined.provenance,
+        findings=examined.findings,
+        created=dossier.sheet.created,
+        sha256=examined.bound.sha256,
+        path=dossier.draft_path(state),
+        title=(draft.title or "") if draft is not None else "",
+        edit=draft.edit if draft is not None else "",
+        section=draft.section if draft is not None else None,
+        sources=draft.sources if draft is not None else (),
+        diff=examined.diff if with_diff else None,
+        reason=state.reason,
+        commit=state.commit,
+    )
+
+
+def task_view(
+    dossier: Dossier,
+    drafts: tuple[DraftView, ...],
+    totals: Totals,
+    *,
+    alive: bool,
+    left_out: tuple[str, ...] = (),
+) -> TaskView:
+    """The task as it stands; `alive` says whether an orchestrator is running that may be working on it."""
+    state = dossier.state
+    usage, cost, seconds = totals.get(dossier.task, (UsageTotals(), 0.0, 0.0))
+    status: TaskStatus = "interrupted" if state.status == "running" and not alive else state.status
+    return TaskView(
+        task=dossier.task,
+        agent=dossier.sheet.agent,
+        client=dossier.space.client,
+        status=status,
+        attempts=state.attempt,
+        text=dossier.sheet.text,
+        drafts=drafts,
+        answer=state.answer or None,
+        usage=usage,
+        cost_usd=cost,
+        seconds=seconds or state.seconds,
+        reason=state.reason or _waiting_for(drafts),
+        created=dossier.sheet.created,
+        left_out=left_out,
+    )
+
+
+def _waiting_for(drafts: tuple[DraftView, ...]) -> str:
+    waiting = [d.id for d in drafts if d.status in {"waiting", "conflict"}]
+    return f"a person decides on {', '.join(waiting)}" if waiting else ""

@@ -1,0 +1,296 @@
+"""Work with the pen held: new tasks, tasks to go on with, drafts sent back."""
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ..memory import files
+from ..memory.clock import Clock
+from ..memory.ids import AgentId, CardId, TaskId, id_from_title
+from ..memory.target import CardTarget, Target, parse_target
+from ..memory.view import View
+from ..memory.workspace import SHELVES, Space
+from ..staging.folder import NoSuchInput, TaskFolder, TaskSheet, copy_inputs, render_sheet
+from ..staging.policy import refused
+from ..staging.verdict import SentBack
+from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
+from ..subagents.pool import Pool
+from .commit import Scribe
+from .dossier import Dossier, dossiers, find_draft, find_task, open_dossier
+from .driver import Driver, book_attempt
+from .errors import BadRequest
+from .events import AttemptLost, Judged, Resumed, TaskAdded
+from .findings import heading_of
+from .models import SCRIPTED, Models
+from .plan import AskPerson, due
+from .requests import DelegateRequest
+from .results import DelegateResult, TaskView
+from .review import Reviewer
+from .stop import StopSign
+from .usage import totals
+from .views import draft_view, task_view
+
+RESEARCHER = "researcher"
+_SLUG = 48
+_GOES_ON = frozenset({"failed", "timed_out", "interrupted", "cancelled", "quarantined"})
+
+
+class Ids(Protocol):
+    """Gives new ids."""
+
+    def task(self) -> TaskId: ...
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """One task of a request, with everything checked."""
+
+    text: str
+    agent: AgentDefinition
+    model: str
+
+
+class Work:
+    """One session of work; `say` gets lines for people."""
+
+    def __init__(
+        self,
+        view: View,
+        clock: Clock,
+        ids: Ids,
+        pool: Pool,
+        models: Models,
+        user: str,
+        model: str,
+        say: Callable[[Dossier, str], None],
+        stop: StopSign,
+    ) -> None:
+        self._view = view
+        self._workspace = view.workspace
+        self._clock = clock
+        self._ids = ids
+        self._pool = pool
+        self._models = models
+        self._user = f"user:{user}"
+        self._model = model
+        self._say = say
+        self._stop = stop
+
+    async def delegate(self, request: DelegateRequest) -> DelegateResult:
+        space = self._workspace.space(request.client)
+        wanted = self._checked(request, space)
+        with self._session() as scribe:
+            left_out: dict[str, tuple[str, ...]] = {}
+            made: list[Dossier] = []
+            for one in wanted:
+                dossier, left = self._make(request, space, one)
+                made.append(dossier)
+                left_out[dossier.task] = left
+            done = await self._driver(scribe).run(made)
+            return self._result(done, scribe, left_out)
+
+    async def resume(self, prefix: str) -> DelegateResult:
+        found = find_task(self._workspace, prefix, self._clock)
+        self._agent(found.sheet.agent)
+        with self._session() as scribe:
+            dossier = self._found_again(find_task(self._workspace, found.task, self._clock))
+            if dossier.state.phase in _GOES_ON:
+                dossier = dossier.happened(Resumed())
+            left = [i for i in due(dossier.state) if not isinstance(i, AskPerson)]
+            notice = () if left else (f"{dossier.task}: nothing to resume, it is {dossier.state.status}",)
+            done = await self._driver(scribe).run((dossier,))
+            return self._result(done, scribe, {}, notice)
+
+    async def send_back(self, ids: Sequence[str], reason: str) -> DelegateResult:
+        for one in ids:
+            self._agent(find_draft(self._workspace, one, self._clock)[0].sheet.agent)
+        with self._session() as scribe:
+            tasks: dict[str, Dossier] = {}
+            notices: list[str] = []
+            for one in ids:
+                dossier, draft = find_draft(self._workspace, one, self._clock)
+                dossier = self._found_again(dossier)
+                if draft.status in {"committed", "duplicate", "approved"}:
+                    notices.append(f"{draft.id}: it is {draft.status}, so it can't be sent back")
+                else:
+                    bound = self._reviewer(dossier.space).examine(dossier, draft).bound
+                    dossier = dossier.happened(Judged(draft.id, SentBack(self._user, bound, reason)))
+                    if dossier.state.phase in _GOES_ON:
+                        dossier = dossier.happened(Resumed())
+                tasks[dossier.task] = dossier
+            done = await self._driver(scribe).run(tuple(tasks.values()))
+            return self._result(done, scribe, {}, notices)
+
+    # -- what was asked for ----------------------------------------------------------------------------------------
+
+    def _checked(self, request: DelegateRequest, space: Space) -> tuple[_Wanted, ...]:
+        """The tasks of a request; raises before anything is made."""
+        pairs = _pairs(request)
+        if request.target is not None:
+            self._check_target(request.target, space, len(pairs))
+        if request.project is not None:
+            card = CardTarget("projects", CardId(request.project))
+            if self._view.bytes(space.path(card)) is None:
+                raise BadRequest(
+                    f"project {request.project}: {space.path(card)} is not there", hint="onepen add project"
+                )
+        for path in request.inputs:
+            if not path.exists():
+                raise NoSuchInput(str(path))
+        wanted = []
+        for text, agent in pairs:
+            definition = self._agent(AgentId(agent))
+            model = self._model_name(request.model or self._model, definition)
+            self._models(model, definition)
+            wanted.append(_Wanted(text, definition, model))
+        return tuple(wanted)
+
+    def _check_target(self, text: str, space: Space, tasks: int) -> None:
+        finding = refused(text)
+        if finding is not None:
+            raise BadRequest(finding.message)
+        target = parse_target(text)
+        if tasks > 1 and self._view.bytes(space.path(target)) is None:
+            raise BadRequest(f"target {text}: {tasks} tasks can't all create it", hint="delegate them one by one")
+
+    @staticmethod
+    def _model_name(name: str, definition: AgentDefinition) -> str:
+        """The name as it is kept in the task's sheet: a script's path is made absolute."""
+        if name.startswith(SCRIPTED):
+            return SCRIPTED + str(Path(name.removeprefix(SCRIPTED)).expanduser().absolute())
+        return name
+
+    def _agent(self, agent: AgentId) -> AgentDefinition:
+        text = self._view.text(f"agents/{agent}.md")
+        if text is None:
+            folder = self._workspace.root / "agents"
+            names = [p.stem for p in folder.glob("*.md")] if folder.is_dir() else []
+            raise NoSuchAgent(agent, sorted(n for n in names if n not in {"RULES", "_index"}))
+        return parse_definition(agent, text)
+
+    # -- making tasks ----------------------------------------------------------------------------------------------
+
+    def _make(self, request: DelegateRequest, space: Space, wanted: _Wanted) -> tuple[Dossier, tuple[str, ...]]:
+        """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task."""
+        task = self._new_id()
+        folder = TaskFolder(space.staging(task))
+        files.make_folder(folder.path)
+        inputs, left_out = copy_inputs(folder, request.inputs)
+        limits = self._workspace.settings.limits
+        target = None if request.answer else request.target or str(self._free_target(space, wanted.text))
+        sheet = TaskSheet(
+            task=task,
+            agent=wanted.agent.id,
+            client=space.client,
+            project=None if request.project is None else CardId(request.project),
+            target=target,
+            text=wanted.text,
+            created=self._clock.now().isoformat(timespec="seconds"),
+            review=request.review,
+            answer=request.answer,
+            model=wanted.model,
+            seconds=min(request.time_limit or limits.task_seconds, limits.task_seconds),
+            silence=limits.silence_seconds,
+            turns=min(request.max_turns or limits.turns, limits.turns),
+            inputs=inputs,
+        )
+        files.create_exclusive(folder.sheet_file, render_sheet(sheet).encode(), sync=True)
+        dossier = open_dossier(space, task, self._clock)
+        dossier.journal.append(TaskAdded(task, sheet.agent, sheet.answer))
+        return dossier, left_out
+
+    def _new_id(self) -> TaskId:
+        """An id that no task of any space has."""
+        while True:
+            task = self._ids.task()
+            if not any(space.staging(task).exists() for space in self._workspace.spaces()):
+                return task
+
+    def _free_target(self, space: Space, text: str) -> Target:
+        """research/<slug of the text>.md, with a number behind it when a card or a task that waits has that id."""
+        taken = {card for shelf in SHELVES for card in self._view.cards(space, shelf)}
+        for dossier in dossiers((space,), self._clock):
+            if dossier.sheet.target is not None:
+                taken.add(CardId(id_from_title(dossier.sheet.target.rpartition("/")[2].removesuffix(".md"))))
+        slug = id_from_title(_printable(heading_of(text)))
+        if len(slug) > _SLUG:
+            slug = slug[:_SLUG].rpartition("-")[0] or slug[:_SLUG]
+        names = (slug, *(f"{slug}-{n}" for n in range(2, len(taken) + 3)))
+        return CardTarget("research", CardId(next(name for name in names if name not in taken)))
+
+    # -- running ---------------------------------------------------------------------------------------------------
+
+    def _session(self) -> Scribe:
+        """The pen for the whole session; first, what a crash left is finished and hand edits are indexed."""
+        scribe = Scribe.open(self._view, self._clock)
+        try:
+            scribe.reconcile(self._workspace.spaces())
+        except BaseException:
+            scribe.close()
+            raise
+        return scribe
+
+    def _driver(self, scribe: Scribe) -> Driver:
+        return Driver(
+            self._workspace,
+            self._view,
+            self._clock,
+            self._pool,
+            self._models,
+            self._agent,
+            scribe,
+            self._say,
+            self._stop,
+        )
+
+    def _found_again(self, dossier: Dossier) -> Dossier:
+        """A task whose attempt was alive when its orchestrator died: with the pen held, nobody works on it."""
+        if not dossier.entries:
+            dossier.journal.append(TaskAdded(dossier.task, dossier.sheet.agent, dossier.sheet.answer))
+        alive = dossier.state.alive
+        if not alive:
+            return dossier
+        book_attempt(dossier, alive, self._clock, 0.0)
+        return dossier.happened(AttemptLost(alive))
+
+    def _reviewer(self, space: Space) -> Reviewer:
+        return Reviewer(self._view, space, lambda: self._clock.now().date())
+
+    def _result(
+        self,
+        done: Sequence[Dossier],
+        scribe: Scribe,
+        left_out: dict[str, tuple[str, ...]],
+        notices: Sequence[str] = (),
+    ) -> DelegateResult:
+        views = [self._view_of(dossier, left_out.get(dossier.task, ())) for dossier in done]
+        left = [f"{task}: left out {name}" for task, names in left_out.items() for name in names]
+        stopped = bool(self._stop.presses) and any(v.status in {"interrupted", "queued", "sent_back"} for v in views)
+        return DelegateResult(tuple(views), (*scribe.notices(), *notices, *dict.fromkeys(left)), stopped)
+
+    def _view_of(self, dossier: Dossier, left_out: tuple[str, ...]) -> TaskView:
+        reviewer = self._reviewer(dossier.space)
+        drafts = tuple(draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
+        return task_view(dossier, drafts, totals(dossier.space), alive=False, left_out=left_out)
+
+
+def _pairs(request: DelegateRequest) -> tuple[tuple[str, str], ...]:
+    """Each task's text and agent; raises BadRequest."""
+    texts = tuple(text.strip() for text in request.texts)
+    if not texts or not all(texts):
+        raise BadRequest("say what is to be done: a task's text is empty", hint='onepen delegate "TEXT"')
+    agents = request.agents or (RESEARCHER,)
+    if len(texts) == 1:
+        return tuple((texts[0], agent) for agent in agents)
+    if len(agents) == 1:
+        return tuple((text, agents[0]) for text in texts)
+    if len(agents) != len(texts):
+        raise BadRequest(f"{len(texts)} texts and {len(agents)} agents: give one agent for all, or one for each text")
+    return tuple(zip(texts, agents, strict=True))
+
+
+def _printable(text: str) -> str:
+    plain = "".join(c for c in text if unicodedata.category(c) not in {"Cc", "Cs", "Co", "Zl", "Zp"}).strip()
+    return plain or "task"
