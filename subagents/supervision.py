@@ -69,6 +69,8 @@ class Supervision:
         self._noise = 0
         self._refused_line: str | None = None
         self._stop = anyio.Event()
+        self._stdout_read = anyio.Event()
+        self._stderr_read = anyio.Event()
 
     def stop(self) -> None:
         """Ask for the end of the attempt; the worker gets a moment."""
@@ -88,16 +90,10 @@ class Supervision:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._child.watch)
-                stderr_kept = anyio.Event()
-                group.start_soon(self._keep_stderr, stderr_kept)
+                group.start_soon(self._keep_stderr)
                 outcome = await self._outcome()
                 group.start_soon(self._keep_late)
                 await self._wind_down(outcome)
-                with anyio.move_on_after(KILL_GRACE):
-                    await self._child.ended()
-                    await stderr_kept.wait()
-                if self._child.holds_pipes():
-                    self._log.note("something that the worker had started still held its pipes; its group was ended")
                 group.cancel_scope.cancel()
         except ExceptionGroup as several:
             raise _single(several) from None
@@ -213,17 +209,18 @@ class Supervision:
         if self._noise > self._assignment.limits.noise_bytes:
             raise _Flooded
 
-    async def _keep_stderr(self, done: anyio.Event) -> None:
+    async def _keep_stderr(self) -> None:
         while data := await self._child.read(self._child.stderr):
             self._log.stderr(data)
             self._log.flush()
-        done.set()
+        self._stderr_read.set()
 
     async def _keep_late(self) -> None:
         """Read on after the outcome, so that the worker isn't kept from ending; what it says changes nothing."""
         with suppress(_Flooded):
             while (message := await self._next()) is not None:
                 self._ignored(message, "it came late: the attempt was over")
+        self._stdout_read.set()
 
     async def _wind_down(self, outcome: _Outcome) -> None:
         """Let the worker end by itself where it may, then end it and whatever it started."""
@@ -235,7 +232,19 @@ class Supervision:
                 await self._child.ended()
         if not self._child.gone:
             self._log.note(f"{_why_ended(outcome)}; the worker was still running and was ended")
+        else:
+            await self._read_all()
+            if self._child.holds_pipes():
+                self._log.note("something that the worker had started still held its pipes; it was ended")
         await self._child.end(KILL_GRACE)
+        await self._read_all()
+
+    async def _read_all(self) -> None:
+        """Wait until everything is read that the child has printed; something that it started may print for ever."""
+        with anyio.move_on_after(KILL_GRACE):
+            await self._child.ended()
+            await self._stdout_read.wait()
+            await self._stderr_read.wait()
 
     async def _send_briefly(self, message: wire.ToWorker) -> None:
         with anyio.move_on_after(KILL_GRACE):
