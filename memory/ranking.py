@@ -86,9 +86,13 @@ class _Asked:
 
 
 class Ranking:
-    """Ranks passages against questions; passages of one path are taken as standing in reading order."""
+    """Ranks passages against questions; passages of one path are taken as standing in reading order.
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    `others` is how many more passages there are in which no word of the questions stands: they make a word rare.
+    """
+
+    def __init__(self, passages: Sequence[Passage], *, others: int = 0) -> None:
+        self._others = others
         self._all = [_analysed(passage) for passage in passages]
         total = sum(each.length for each in self._all)
         self._mean = total / len(self._all) if self._all else 1.0
@@ -126,7 +130,7 @@ class Ranking:
                 frequency = own + (_CONTEXT if context else 0.0)
                 exact[k] = self._saturated(frequency, each.length)
                 covered[k] = 1.0 if own else _CONTEXT_COVERS
-        weight = math.log(1 + (len(self._all) - len(exact) + 0.5) / (len(exact) + 0.5))
+        weight = math.log(1 + (len(self._all) + self._others - len(exact) + 0.5) / (len(exact) + 0.5))
         if not exact:
             for k in self._relatives(term):
                 exact[k] = self._saturated(_RELATIVE, self._all[k].length)
@@ -135,9 +139,9 @@ class Ranking:
 
     def _relatives(self, term: str) -> Iterable[int]:
         """Passages with a word that begins as the term does or contains it; looked for only when it stands nowhere."""
-        if len(term) < 4 or not term.isalpha():
+        beginning = beginning_of(term)
+        if len(beginning) < 4 or not term.isalpha():
             return
-        beginning = term[: max(4, math.ceil(len(term) * 0.7))]
         for k, each in enumerate(self._all):
             if beginning in each.folded and any(_related(term, beginning, other) for other in each.own):
                 yield k
@@ -213,6 +217,11 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 def _weight(text: str, weights: Mapping[str, float]) -> float:
     return sum(weights.get(term, 0.0) for term in set(terms(text)))
+
+
+def beginning_of(term: str) -> str:
+    """What a relative of this term begins with: most of it."""
+    return term[: max(4, math.ceil(len(term) * 0.7))]
 
 
 def _frequency(each: _Analysed, term: str) -> int:

@@ -5,22 +5,23 @@ same interface. Passages and their ranking are in `passage` and `ranking`.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Protocol
 
-from .analysis import asked
-from .document import Document
+from .analysis import asked, probes_of, skim
+from .document import Document, parse_document
 from .errors import MemoryFault
 from .guard import list_beneath
+from .ids import CardId
 from .index import IndexedCard
 from .passage import Passage, passages
-from .ranking import ANSWERED, Ranking, Scored
-from .target import CardTarget, Shelf
+from .ranking import ANSWERED, Ranking, Scored, beginning_of
+from .target import Shelf
 from .view import View
-from .workspace import Space
+from .workspace import SHELVES, Space
 
 __all__ = ["ANSWERED", "PLACES", "Hit", "Passage", "Query", "Ranking", "ScanSearch", "Scored", "Search", "passages"]
 
@@ -28,6 +29,7 @@ PLACES = frozenset({"cards", "log", "chat", "research"})
 """Where a search may look: project cards and their files; day logs and MEMORY.md; chats; findings."""
 
 MAX_PROJECT_FILES = 2_000
+_CHARACTERS_A_PASSAGE = 200
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,16 @@ class Search(Protocol):
     def find(self, query: Query) -> tuple[Hit, ...]: ...
 
 
+@dataclass(frozen=True)
+class _Text:
+    """A file that may be searched: its path, its text, its day if it is a day log, its card if it is one."""
+
+    path: str
+    text: str
+    day: str | None = None
+    card: tuple[Shelf, CardId] | None = None
+
+
 class ScanSearch:
     """Searches one space by reading all of it; finds what was written a moment ago and leaves nothing behind.
 
@@ -73,61 +85,97 @@ class ScanSearch:
 
         The date of a card is its `updated`, of a day log its day. What the index says of a section helps to find it.
         """
-        if query.limit < 1 or not asked(query.text):
+        words = asked(query.text)
+        if query.limit < 1 or not words:
             return ()
-        found = [p for p in self.passages(query.where) if _in_range(p.date, query.since, query.until)]
-        best = Ranking(found).find(query.text, query.limit)
+        quick = _QuickLook(words)
+        said = {shelf: self._said(shelf, quick) for shelf in SHELVES}
+        found: list[Passage] = []
+        others = 0
+        for each in self._texts(query.where):
+            blocks = said[each.card[0]] if each.card else {}
+            if quick.may_hold(each.text, each.path) or (each.card and each.card[1] in blocks):
+                cut = self._cut(each, blocks)
+                found += [p for p in cut if _in_range(p.date, query.since, query.until)]
+            else:
+                others += len(each.text) // _CHARACTERS_A_PASSAGE + 1
+        best = Ranking(found, others=others).find(query.text, query.limit)
         return tuple(Hit(s.passage.path, s.line, s.passage.date, s.score, s.line_text) for s in best)
 
-    def passages(self, where: frozenset[str] = PLACES) -> Iterator[Passage]:
-        """Everything that is searched in these places, file by file."""
+    def _cut(self, each: _Text, blocks: Mapping[str, IndexedCard]) -> Iterator[Passage]:
+        if each.card is None:
+            yield from passages(each.path, each.text, each.day)
+            return
+        document = parse_document(each.text)
+        cut = passages(each.path, each.text, document.front.text("updated"))
+        yield from _with_keywords(cut, document, blocks.get(each.card[1]))
+
+    def _said(self, shelf: Shelf, quick: "_QuickLook") -> dict[str, IndexedCard]:
+        """The blocks of an index in which a word of the question may stand."""
+        try:
+            index = self._view.index(self._space, shelf)
+        except MemoryFault:
+            return {}
+        if not quick.may_hold(index.text):
+            return {}
+        return {card.id: card for card in index.cards if quick.may_hold(_words_of(card))}
+
+    def _texts(self, where: frozenset[str]) -> Iterator[_Text]:
         if "cards" in where:
             yield from self._shelf("projects")
             yield from self._project_files()
         if "research" in where:
             yield from self._shelf("research")
         if "log" in where:
-            yield from self._file("MEMORY.md", None)
+            yield from self._file("MEMORY.md")
             for day in self._view.days(self._space):
-                yield from self._file(f"memory/{day.isoformat()}.md", day.isoformat())
+                yield from self._file(f"memory/{day.isoformat()}.md", day=day.isoformat())
         if "chat" in where:
             for name in _names(self._space.folder / "chats", ".jsonl"):
-                yield from self._file(f"chats/{name}", None)
+                yield from self._file(f"chats/{name}")
 
-    def _shelf(self, shelf: Shelf) -> Iterator[Passage]:
-        index = self._view.index(self._space, shelf)
-        known = {card.id: card for card in index.cards}
+    def _shelf(self, shelf: Shelf) -> Iterator[_Text]:
         for card in self._view.cards(self._space, shelf):
-            path = self._space.card_path(shelf, card)
-            try:
-                document = self._view.document(self._space, CardTarget(shelf, card))
-            except MemoryFault:
-                continue
-            if document is not None:
-                found = passages(path, document.text, document.front.text("updated"))
-                yield from _with_keywords(found, document, known.get(card))
+            yield from self._file(f"{shelf}/{card}.md", card=(shelf, card))
 
-    def _project_files(self) -> Iterator[Passage]:
+    def _project_files(self) -> Iterator[_Text]:
         folder = self._space.folder / "projects"
         for project in self._view.cards(self._space, "projects"):
             if (folder / project).is_dir():
                 for name in list_beneath(folder / project, max_files=MAX_PROJECT_FILES):
-                    yield from self._file(f"projects/{project}/{name}", None)
+                    yield from self._file(f"projects/{project}/{name}")
 
-    def _file(self, relative: str, day: str | None) -> Iterator[Passage]:
+    def _file(
+        self, relative: str, *, day: str | None = None, card: tuple[Shelf, CardId] | None = None
+    ) -> Iterator[_Text]:
         path = self._space.path(relative)
         try:
             text = self._view.text(path)
-        except MemoryFault:
+        except (MemoryFault, OSError):
             return
         if text is not None:
-            yield from passages(path, text, day)
+            yield _Text(path, text, day, card)
 
 
-def _with_keywords(found: tuple[Passage, ...], document: Document, card: IndexedCard | None) -> Iterator[Passage]:
+class _QuickLook:
+    """Tells without cutting it up whether a text can hold a word of the question or a relative of one."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._probes = {probe for word in words for probe in (*probes_of(word), beginning_of(word))}
+
+    def may_hold(self, text: str, path: str = "") -> bool:
+        skimmed = skim(f"{path}\n{text}")
+        return any(probe in skimmed for probe in self._probes)
+
+
+def _words_of(card: IndexedCard) -> str:
+    return " ".join(f"{entry.summary} {' '.join(entry.keywords)}" for entry in card.entries)
+
+
+def _with_keywords(found: Sequence[Passage], document: Document, card: IndexedCard | None) -> Iterator[Passage]:
     """The passages, each with what the index says of its section added to its context."""
     said = {e.section_id: f"{e.summary} {' '.join(e.keywords)}" for e in card.entries} if card else {}
-    starts = [(section.line, said.get(section.id, "")) for section in document.sections]
+    starts = [(section.line, said.get(section.id, "")) for section in document.sections] if said else []
     for passage in found:
         here = next((words for line, words in reversed(starts) if line <= passage.line), "")
         yield replace(passage, context=f"{passage.context} {here}") if here else passage

@@ -149,6 +149,6 @@ def index_problems(path: str, index: Index, tokens: int) -> Iterator[Problem]:
     if cut.left_out:
         message = (
             f"larger than its budget of ≈{tokens} tokens: prompts start without {cut.left_out} of its "
-            f"{len(index.cards)} blocks, which are read by search (limits.index_tokens in onepen.toml)"
+            f"{len(index.cards)} blocks, which search finds (limits.index_tokens in onepen.toml)"
         )
         yield Problem(path, 0, "index_over_budget", "warning", message)

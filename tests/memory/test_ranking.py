@@ -86,6 +86,13 @@ def test_a_relative_of_a_word_counts_by_half() -> None:
     assert found[0].coverage == pytest.approx(0.5)
 
 
+def test_passages_that_were_left_out_make_a_word_rarer() -> None:
+    some = passages("a.md", "The kiln.\n\nThe kiln and its glaze.\n\nThe kiln again.\n")
+    few, many = Ranking(some).find("kiln", 1)[0], Ranking(some, others=1_000).find("kiln", 1)[0]
+    assert many.score > few.score
+    assert many.coverage == few.coverage == 1
+
+
 def test_a_number_is_found_in_any_spelling() -> None:
     ranking = Ranking(passages("a.md", "It costs 1,200 EUR.\n\nVersion 4.3.1 is out.\n"))
     assert [f.line for f in ranking.find("1200", 5)] == [1]
