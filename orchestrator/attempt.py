@@ -189,9 +189,8 @@ class Attempt:
         heading = heading_of(dossier.sheet.text)
         exists = self._view.bytes(dossier.space.path(target)) is not None
         new = isinstance(target, CardTarget) and not exists
-        body = (
-            answer.rstrip() + "\n" if new or isinstance(target, FileTarget) else f"## {heading}\n\n{answer.rstrip()}\n"
-        )
+        words = answer.rstrip() + "\n"
+        body = words if new or isinstance(target, FileTarget) else f"## {heading}\n\n{words}"
         edit: EditKind = "create" if not exists else "replace" if isinstance(target, FileTarget) else "append"
         try:
             raw = render_draft(
@@ -242,7 +241,7 @@ def _plain_folders(folder: TaskFolder, attempt: int) -> bool:
 
 def _free(drafts: Path) -> Path:
     """A name in drafts/ that nothing has."""
-    names = {name.casefold() for name in os.listdir(drafts)}
+    names = {path.name.casefold() for path in drafts.iterdir()}
     candidates = (ANSWER, *(f"answer-{n}.md" for n in range(2, len(names) + 3)))
     return drafts / next(name for name in candidates if name not in names)
 

@@ -116,9 +116,9 @@ class Conversation:
         self._messages.append(answer.message)
         return answer
 
-    def note_tool(self, name: str, input: Mapping[str, object], content: str, shown: Iterable[str]) -> None:
+    def note_tool(self, name: str, given: Mapping[str, object], content: str, shown: Iterable[str]) -> None:
         """Stores what the orchestrator itself answered, and which files the answer showed."""
-        self._write({"kind": "tool", "name": name, "input": dict(input), "content": content, "shown": sorted(shown)})
+        self._write({"kind": "tool", "name": name, "input": dict(given), "content": content, "shown": sorted(shown)})
 
     def _write(self, line: Mapping[str, object]) -> None:
         append_record(self._path, json.dumps({"v": VERSION, **line}, ensure_ascii=False))
@@ -141,7 +141,7 @@ def not_an_extension(messages: Sequence[Message], delta: Sequence[Message]) -> s
 
 
 def stored_replies(transcripts: Iterable[Path]) -> dict[str, ModelReply]:
-    """The replies in earlier transcripts by the hash of their request; the latest of equals. Torn lines are passed over."""
+    """Replies in earlier transcripts by the hash of their request, the latest of equals; torn lines are passed over."""
     found: dict[str, ModelReply] = {}
     for path in transcripts:
         for line in read_transcript(path):

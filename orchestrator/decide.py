@@ -95,7 +95,7 @@ class Decider:
         if state.status == "duplicate" or state.commit is None:
             return Decision(view, "duplicate", state.reason)
         paths = paths_of(self._view, dossier.space, state.commit)
-        return Decision(view, "already", f"committed already, as {state.commit}", state.commit, paths)
+        return Decision(view, "already", "", state.commit, paths)
 
     def _not_now(
         self, dossier: Dossier, state: DraftState, examined: Examined, outcome: Outcome, note: str

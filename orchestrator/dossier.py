@@ -1,4 +1,4 @@
-"""A task as it lies in staging/: its sheet, its journal replayed, its folder; and how ids and their prefixes find one."""
+"""A task as it lies in staging/: its sheet, its journal replayed, its folder; and how a prefix of its id finds it."""
 
 import os
 from collections.abc import Iterable, Iterator

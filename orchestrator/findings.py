@@ -1,4 +1,4 @@
-"""What the offline model found, as a draft and as words: quotes, fixed phrases and the task's own words, nothing else."""
+"""What the offline model found, as a draft and in words: quotes, fixed phrases, the task's own words, nothing else."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -204,9 +204,6 @@ def _quoted(told: _Told, place: Found, question: str) -> Excerpt | None:
 def _report(told: _Told, parts: Sequence[Part]) -> Mapping[str, object]:
     said = summary(parts, told.read)
     if told.refused:
-        return {
-            "summary": f"{said} The draft was not taken: {told.refused}",
-            "answer": in_words(parts),
-            "complete": False,
-        }
+        said = f"{said} The draft was not taken: {told.refused}"
+        return {"summary": said, "answer": in_words(parts), "complete": False}
     return {"summary": said, "answer": in_words(parts), "complete": all(part.excerpts for part in parts)}

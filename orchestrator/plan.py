@@ -138,12 +138,11 @@ class TaskState:
     drafts: tuple[DraftState, ...] = ()
     answer: str = ""
     summary: str = ""
-    complete: bool = True
     reason: str = ""
     seconds: float = 0.0
 
-    def draft(self, id: str) -> DraftState | None:
-        return next((d for d in self.drafts if d.id == id), None)
+    def draft(self, id_: str) -> DraftState | None:
+        return next((d for d in self.drafts if d.id == id_), None)
 
     @property
     def status(self) -> TaskStatus:
@@ -235,9 +234,7 @@ def _reported(state: TaskState, event: Event) -> TaskState:
         return state
     ended = _ended(state, event.drafts, event.seconds, incomplete=not event.complete)
     answered = tuple(replace(d, answered=True) if d.id in state.feedback else d for d in ended.drafts)
-    ended = replace(
-        ended, drafts=answered, feedback=(), answer=event.answer, summary=event.summary, complete=event.complete
-    )
+    ended = replace(ended, drafts=answered, feedback=(), answer=event.answer, summary=event.summary)
     if not event.drafts and not event.answer.strip():
         return replace(ended, phase="failed", reason="the worker reported, but left neither a draft nor an answer")
     return replace(ended, phase="settled")

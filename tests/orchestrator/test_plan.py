@@ -1,6 +1,7 @@
 """The plan, event by event; the machine that breaks things is in test_plan_machine.py."""
 
 import pytest
+
 from onepen.memory.ids import AgentId, DraftId, TaskId
 from onepen.orchestrator.events import (
     AttemptFailed,
@@ -9,8 +10,8 @@ from onepen.orchestrator.events import (
     AttemptStarted,
     AttemptTimedOut,
     Cancelled,
-    Committed,
     CommitRefused,
+    Committed,
     DraftFacts,
     Edited,
     Event,
@@ -41,8 +42,8 @@ D1, D2 = DraftId("t1-1"), DraftId("t1-2")
 BOUND = Bound("a" * 64, "")
 
 
-def facts(id: DraftId, target: str = "research/cones.md", *, blocked: bool = False) -> DraftFacts:
-    return DraftFacts(id, f"{id}.md", "" if blocked else target, "a" * 64, blocked=blocked)
+def facts(id_: DraftId, target: str = "research/cones.md", *, blocked: bool = False) -> DraftFacts:
+    return DraftFacts(id_, f"{id_}.md", "" if blocked else target, "a" * 64, blocked=blocked)
 
 
 def reported(n: int, *drafts: DraftFacts, answer: str = "") -> AttemptReported:

@@ -7,6 +7,7 @@ holds the accepted drafts, each once, and the state is what the journal replays 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
 from onepen.memory.ids import AgentId, DraftId, TaskId
 from onepen.orchestrator.events import (
     AttemptFailed,
@@ -15,8 +16,8 @@ from onepen.orchestrator.events import (
     AttemptStarted,
     AttemptTimedOut,
     Cancelled,
-    Committed,
     CommitRefused,
+    Committed,
     DraftFacts,
     Event,
     Judged,

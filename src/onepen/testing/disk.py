@@ -15,7 +15,7 @@ class BreakingDisk(Disk):
 
     Without `error` the process "dies" there: Stopped is raised now and ever after, so that no cleaning up reaches the
     disk. With an errno that operation fails with it, once or, with `for_good`, from then on. A write that breaks leaves
-    half of its data.
+    half of its data. Syncs are counted and not done: what a process has written outlives it without them.
     """
 
     def __init__(self, at: int | None = None, *, error: int | None = None, for_good: bool = False) -> None:
@@ -59,11 +59,9 @@ class BreakingDisk(Disk):
 
     def sync(self, fd: int) -> None:
         self._step("sync")
-        super().sync(fd)
 
     def sync_folder(self, fd: int) -> None:
         self._step("sync folder")
-        super().sync_folder(fd)
 
     def truncate(self, fd: int, size: int) -> None:
         self._step("truncate")

@@ -8,8 +8,8 @@ was not used up:
      "stop_reason": "tool_use", "usage": {"input": 10, "output": 5}}
 
 `agent`, `contains` (text that stands somewhere in the conversation), `turn` (which model call of the conversation,
-from 1) and `times` may be left out; without `turn` and `times` a rule fits again and again. `{task text}` and the
-like are not filled in: a script says exactly what it says, but "{inputs}" nothing. `delay` waits that many seconds.
+from 1) and `times` may be left out; without `turn` and `times` a rule fits again and again. `delay` waits that many
+seconds before the reply.
 """
 
 import json
