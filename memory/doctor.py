@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from .daylog import Seal, check_seals, parse_seals
 from .document import parse_document
 from .history import Commit, parse_commits
+from .holder import holder
 from .ids import BadId, CardId, Id
 from .index import parse_index
 from .legible import judged, led_out, legible, names_in
@@ -28,7 +29,10 @@ CLIENT_NOTES = ("PERSONA.md", "USER.md", "OPS.md", "BRIEF.md", "MEMORY.md")
 
 def examine(view: View) -> tuple[Problem, ...]:
     """All problems of a workspace, by path and line; raises RedoDamaged."""
-    return tuple(sorted(_problems(view), key=lambda p: (p.path, p.line, p.kind, p.message)))
+    found = sorted(_problems(view), key=lambda p: (p.path, p.line, p.kind, p.message))
+    if any(problem.kind == "leftover" for problem in found) and holder(view.workspace) is not None:
+        found = [problem for problem in found if problem.kind != "leftover"]  # a write that is going on
+    return tuple(found)
 
 
 def _problems(view: View) -> Iterator[Problem]:
@@ -48,7 +52,7 @@ def _problems(view: View) -> Iterator[Problem]:
 
 def _pending(view: View) -> Iterator[Problem]:
     waiting = len(view.pending_paths())
-    if waiting:
+    if waiting and holder(view.workspace) is None:  # while a pen is held, that is how it works
         message = f"commits that touch {waiting} files are not settled yet; the next command that writes does it"
         yield Problem(".onepen/redo/log", 0, "commit_pending", "info", message)
 

@@ -196,6 +196,11 @@ def is_heading(line: str) -> bool:
     return bool(_HEADING.match(line) or _UNDERLINE.match(line))
 
 
+def is_front_matter(passage: Passage) -> bool:
+    """Whether the passage is the block at the top of a file."""
+    return passage.line == 1 and passage.text.startswith("---\n") and passage.text.endswith("\n---")
+
+
 def is_rule(line: str) -> bool:
     """Whether the line only draws: the rule under a heading or under the head of a table."""
     return bool(_UNDERLINE.match(line)) or ("-" in line and bool(_TABLE_RULE.match(line)))

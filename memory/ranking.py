@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 from .analysis import asked, asks_for_figure, probes_of, skim, terms
-from .passage import Passage, is_heading, is_rule, split_lines
+from .passage import Passage, is_front_matter, is_heading, is_rule, split_lines
 
 ANSWERED = 0.42
 """A passage with this coverage or more is likely to answer; below it the answer is likely not there."""
@@ -35,6 +35,7 @@ _DIGIT = re.compile(r"\d")
 _K1, _B = 1.2, 0.35
 _LEAST, _BY_COVERAGE, _BY_SENTENCE = 0.3, 0.5, 0.4
 _WITH_FIGURE = 1.15
+_FRONT_MATTER = 0.5
 _CONTEXT = 0.6
 _CONTEXT_COVERS = 0.75
 _RELATIVE = 0.5
@@ -168,6 +169,8 @@ class Ranking:
         score *= _LEAST + _BY_COVERAGE * covered + _BY_SENTENCE * together
         if figure and _DIGIT.search(best.quote):
             score *= _WITH_FIGURE
+        if is_front_matter(passage):
+            score *= _FRONT_MATTER  # it names what the text below it says
         return Scored(passage, round(score, 4), round(min(covered, 1.0), 4), best.line, best.text, best.quote)
 
 
@@ -189,6 +192,7 @@ def best_line(passage: Passage, weights: Mapping[str, float], *, figure: bool = 
     lines = split_lines(passage.text)
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     text = "\n".join(lines)
+    front = is_front_matter(passage)
     best: tuple[bool, float, bool, float, int] | None = None
     found = BestLine(passage.line, lines[0], lines[0].strip(), 0.0)
     for begin, end in _sentences(text):
@@ -197,7 +201,13 @@ def best_line(passage: Passage, weights: Mapping[str, float], *, figure: bool = 
             part = text[max(begin, starts[k]) : min(end, starts[k] + len(lines[k]))].strip()
             if not part:
                 continue
-            rank = (not _names_only(lines, k), weight, figure and bool(_DIGIT.search(part)), _weight(part, weights), -k)
+            rank = (
+                not _names_only(lines, k, front=front),
+                weight,
+                figure and bool(_DIGIT.search(part)),
+                _weight(part, weights),
+                -k,
+            )
             if best is None or rank > best:
                 whole = lines[k].strip()
                 quote = whole if len(whole) <= _SHORT_LINE else part
@@ -205,8 +215,10 @@ def best_line(passage: Passage, weights: Mapping[str, float], *, figure: bool = 
     return found
 
 
-def _names_only(lines: Sequence[str], k: int) -> bool:
+def _names_only(lines: Sequence[str], k: int, *, front: bool) -> bool:
     """Whether line k only says what the next ones are about: a heading, the rule under it, the head of a table."""
+    if front:
+        return is_rule(lines[k])
     return is_heading(lines[k]) or any(is_rule(line) for line in lines[k : k + 2])
 
 

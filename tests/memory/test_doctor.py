@@ -6,11 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from onepen.memory.card import CardEdit
+from onepen.memory.change import Change
+from onepen.memory.clock import SystemClock
 from onepen.memory.daylog import seal, seal_json
 from onepen.memory.doctor import examine
 from onepen.memory.history import Commit, commit_json
+from onepen.memory.ids import CardId
+from onepen.memory.pen import Pen
 from onepen.memory.scaffold import init
-from onepen.memory.view import View
+from onepen.memory.target import CardTarget
+from onepen.memory.view import REDO_LOG, View
 from onepen.memory.workspace import open_workspace
 
 KILN = "---\ntitle: Kiln\n---\n# Kiln\n\n## Firing\n- at 1220\n"
@@ -216,6 +222,23 @@ def test_a_key_that_was_committed_twice_is_an_error(root: Path) -> None:
 def test_a_line_of_the_history_that_cannot_be_read_is_named(root: Path) -> None:
     put(root, "logs/commits-2026-11.jsonl", commit(1, None) + "{broken\n" + commit(2, None))
     assert [(path, line) for path, line, _, _ in found(root)] == [("logs/commits-2026-11.jsonl", 2)]
+
+
+CLAY = CardEdit(CardTarget("research", CardId("clay")), "create", text="# Clay\n\nIt shrinks.\n")
+
+
+def test_while_a_pen_is_held_its_work_is_no_problem(root: Path) -> None:
+    workspace = open_workspace(root)
+    with Pen.open(workspace, SystemClock("UTC")) as pen:
+        pen.commit(Change(client=None, what="clay", who="user:ana", edit=CLAY))
+        put(root, "research/.clay.md.c2-abcdef.tmp", "x")
+        assert found(root) == []
+        log = (root / REDO_LOG).read_bytes()
+    (root / REDO_LOG).write_bytes(log)
+    assert found(root) == [
+        (".onepen/redo/log", 0, "commit_pending", "info"),
+        ("research/.clay.md.c2-abcdef.tmp", 0, "leftover", "warning"),
+    ]
 
 
 def test_nothing_is_written(root: Path) -> None:

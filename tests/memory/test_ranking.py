@@ -72,6 +72,12 @@ def test_a_heading_answers_for_what_stands_under_it() -> None:
     assert [(f.line, f.line_text) for f in ranking.find("Which glaze?", 5)] == [(4, "Celadon since May.")]
 
 
+def test_front_matter_answers_only_when_nothing_else_does() -> None:
+    ranking = Ranking(passages("research/cone.md", "---\ntitle: Cone\ncreated: 2026-11-02\n---\n# Cone\n\nCone 6.\n"))
+    assert ranking.find("cone", 1)[0].line_text == "Cone 6."
+    assert ranking.find("When was it created?", 1)[0].line_text == "created: 2026-11-02"
+
+
 def test_of_a_long_line_the_sentence_is_quoted() -> None:
     filler = "It rained on that day and nobody came by. " * 8
     line = f"{filler}The fuse in the cellar trips at 32 A. {filler}".strip()
