@@ -4,12 +4,14 @@ Pure: what the checks may look at is handed in as a `Ground`, taken at the momen
 same ground gives the same findings; they are computed again at every approval.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
 from ..memory.card import CardExists, EditRefused, NoSuchCard, SectionMovedOn, apply_edit
 from ..memory.document import parse_document
+from ..memory.frontmatter import parse_front_matter
 from ..memory.ids import shown
 from ..memory.index import Index
 from ..memory.target import CardTarget, FileTarget, NoteTarget, Target
@@ -17,9 +19,13 @@ from .characters import character_findings
 from .draft import Draft, edit_of, file_bytes
 from .finding import Finding, FindingLevel, at_most
 from .policy import Provenance
-from .quotes import Lines, check_quotes, parse_quote
+from .quotes import MOST_QUOTES, Lines, check_quotes, parse_quote
 from .secret import mask, secret_findings
 
+MOST_HEADINGS = 2_000
+"""The most headings that one draft may bring into a card."""
+
+_HEADING = re.compile(r"^ {0,3}#{1,6}(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _HTML = ("<script", "<iframe", "<img", "<svg", "<object", "<embed", "<form", "<style", "<link", "<meta", "javascript:")
 
 
@@ -51,10 +57,11 @@ def check(draft: Draft, ground: Ground) -> tuple[Finding, ...]:
 
     Messages never repeat a secret. A draft with a blocking finding can't be approved as it is.
     """
+    after, edit = _trial(draft, ground)
     findings = (
         *_target(draft, ground),
-        *_edit(draft, ground),
-        *_index(draft, ground),
+        *edit,
+        *_index(draft, after),
         *_characters(draft),
         *_secrets(draft),
         *_sources(draft, ground),
@@ -68,15 +75,7 @@ def check(draft: Draft, ground: Ground) -> tuple[Finding, ...]:
 
 def after_text(draft: Draft, ground: Ground) -> str | None:
     """The target's whole text once the draft stands; None when it is no text, or when the edit can't be made."""
-    if isinstance(draft.target, FileTarget):
-        try:
-            return file_bytes(draft).decode()
-        except UnicodeDecodeError:
-            return None
-    try:
-        return apply_edit(ground.card_text, edit_of(draft, ground.shown), ground.today)
-    except EditRefused:
-        return None
+    return _trial(draft, ground)[0]
 
 
 def cited(draft: Draft, read: Callable[[str], str | None]) -> bool:
@@ -87,27 +86,27 @@ def cited(draft: Draft, read: Callable[[str], str | None]) -> bool:
     if isinstance(draft.target, FileTarget) and draft.file is not None:
         return False
     lines = Lines(read)
-    backed: list[bool] = []
-    for at, line in enumerate(draft.body.split("\n"), 1):
-        text = line.strip()
-        quote = parse_quote(line, at)
+    stated = backed = quoted = 0  # statements, those with a quote, and quotes
+    last = False  # whether the last statement has one
+    above = ""
+    for line in map(str.strip, draft.body.split("\n")):
+        quote = parse_quote(line)
         if quote is not None:
-            if lines.denies(quote) is not None:
+            quoted += 1
+            if quoted > MOST_QUOTES or lines.denies(quote) is not None:
                 return False
-            if backed:
-                backed[-1] = True
-            else:
-                backed.append(True)
-        elif text and not text.startswith("#") and (not backed or backed[-1] or _begins(draft.body, at)):
-            backed.append(False)
-    return bool(backed) and all(backed)
+            stated += not stated
+            backed += not last
+            last = True
+        elif line and not line.startswith("#") and (last or not stated or _begins(line, above)):
+            stated += 1
+            last = False
+        above = line
+    return bool(stated) and stated == backed
 
 
-def _begins(body: str, at: int) -> bool:
+def _begins(line: str, above: str) -> bool:
     """Whether a line begins a statement of its own: a list item, or a line below a blank one or a heading."""
-    lines = body.split("\n", at)
-    line = lines[at - 1].lstrip()
-    above = lines[at - 2].strip() if at > 1 else ""
     return line.startswith(("- ", "* ", "+ ")) or line[:1].isdigit() or not above or above.startswith("#")
 
 
@@ -128,33 +127,47 @@ def _target(draft: Draft, ground: Ground) -> Iterator[Finding]:
         yield Finding("provenance", "warn", f"says it is from the {draft.provenance}, but was made from external text")
 
 
-def _edit(draft: Draft, ground: Ground) -> Iterator[Finding]:
-    """Whether the change can be made to the target as it is."""
+def _trial(draft: Draft, ground: Ground) -> tuple[str | None, tuple[Finding, ...]]:
+    """The target's text once the draft stands (None: no text, or impossible), and what is wrong with the change."""
     if isinstance(draft.target, FileTarget):
-        exists = ground.card_text is not None or ground.file_sha is not None
-        if draft.edit == "create" and exists:
-            yield Finding("conflict", "block", f"{draft.target}: there is such a file already; replace it")
-        elif draft.edit == "replace" and not exists:
-            yield Finding("conflict", "block", f"{draft.target}: no such file; create it")
-        if draft.file is None and str(draft.target).endswith(".md") is False and not draft.body:
-            yield Finding("empty", "warn", "the file would be empty")
-        return
+        return _put(draft, draft.target, ground)
+    if len(_HEADING.findall(draft.body)) > MOST_HEADINGS:
+        return None, (Finding("edit", "block", f"a draft has at most {MOST_HEADINGS:,} headings"),)
     try:
         after = apply_edit(ground.card_text, edit_of(draft, ground.shown), ground.today)
     except (CardExists, NoSuchCard, SectionMovedOn) as e:
-        yield Finding("conflict", "block", e.message)
+        return None, (Finding("conflict", "block", e.message),)
     except EditRefused as e:
-        yield Finding("edit", "block", e.message)
-    else:
-        if draft.edit in ("create", "append") and not draft.body.strip():
-            yield Finding("empty", "block", "the draft has no text")
-        front = parse_document(after).front
-        if front.problem is not None:
-            level: FindingLevel = "block" if draft.edit == "create" else "warn"
-            yield Finding("front_matter", level, f"{draft.target}, line {front.problem.line}: {front.problem.message}")
+        return None, (Finding("edit", "block", e.message),)
+    findings: list[Finding] = []
+    if draft.edit in ("create", "append") and not draft.body.strip():
+        findings.append(Finding("empty", "block", "the draft has no text"))
+    front = parse_front_matter(after)
+    if front.problem is not None:
+        level: FindingLevel = "block" if draft.edit == "create" else "warn"
+        message = f"{draft.target}, line {front.problem.line}: {front.problem.message}"
+        findings.append(Finding("front_matter", level, message))
+    return after, tuple(findings)
 
 
-def _index(draft: Draft, ground: Ground) -> Iterator[Finding]:
+def _put(draft: Draft, target: FileTarget, ground: Ground) -> tuple[str | None, tuple[Finding, ...]]:
+    """The same for a file of a project, which is created or replaced as a whole."""
+    data = file_bytes(draft)
+    findings: list[Finding] = []
+    exists = ground.card_text is not None or ground.file_sha is not None
+    if draft.edit == "create" and exists:
+        findings.append(Finding("conflict", "block", f"{target}: there is such a file already; replace it"))
+    elif draft.edit == "replace" and not exists:
+        findings.append(Finding("conflict", "block", f"{target}: no such file; create it"))
+    if not data:
+        findings.append(Finding("empty", "warn", "the file would be empty"))
+    try:
+        return data.decode(), tuple(findings)
+    except UnicodeDecodeError:
+        return None, tuple(findings)
+
+
+def _index(draft: Draft, after: str | None) -> Iterator[Finding]:
     """Whether the entries fit what the target would hold."""
     seen: set[str] = set()
     for entry in draft.index:
@@ -167,8 +180,7 @@ def _index(draft: Draft, ground: Ground) -> Iterator[Finding]:
         if len(draft.index) > 1:
             yield Finding("index", "block", "index: a file of a project has one entry")
         return
-    after = after_text(draft, ground)
-    if after is None:
+    if after is None or not draft.index:
         return
     sections = {str(section.id) for section in parse_document(after).entry_sections()}
     for entry in draft.index:

@@ -31,11 +31,17 @@ def blocked(findings: Iterable[Finding]) -> bool:
 
 
 def at_most(findings: Iterable[Finding], limit: int = 20) -> tuple[Finding, ...]:
-    """The first `limit` findings, and one that counts the others, so that no draft can flood its reviewer."""
+    """The first `limit` findings, and one that counts the others, so that no draft can flood its reviewer.
+
+    The counting one blocks if any of those that it counts does: nothing hides behind a flood of warnings.
+    """
     every = iter(findings)
     first = tuple(islice(every, limit))
-    rest = tuple(every)
-    if not rest:
-        return first
-    level: FindingLevel = "block" if blocked(rest) else "warn"
-    return (*first, Finding(rest[0].kind, level, f"and {len(rest):,} more like these"))
+    count, kind = 0, ""
+    level: FindingLevel = "warn"
+    for finding in every:
+        count += 1
+        kind = finding.kind
+        if finding.level == "block":
+            level = "block"
+    return (*first, Finding(kind, level, f"and {count:,} more like these")) if count else first

@@ -9,6 +9,7 @@ goes: the draft creates or appends.
 
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from ..memory.oneline import made_safe
 from ..memory.target import FileTarget
@@ -37,7 +38,9 @@ FIXED_PHRASES: tuple[re.Pattern[str], ...] = (
 )
 """What may stand as a line or heading of its own; each must match the whole text."""
 
+_MOST_FAULTS = 1_000  # lines that are looked at after they can't stand: more would tell nobody more
 _MARK = re.compile(r"(?P<heading>#{1,6})[ \t]+|(?P<item>[-*+])[ \t]+")
+_MARKUP = re.compile(r"[<>`\[\]*_|#~]+")
 _SPACE = re.compile(r"\s+")
 
 
@@ -51,20 +54,22 @@ def verbatim(draft: Draft, task_text: str, read: Read) -> tuple[Finding, ...]:
     held: list[Quote] = []
     return at_most(
         Finding("not_verbatim", "block", reason, at and draft.body_line + at - 1)
-        for at, reason in (*_body(draft.body, words, held), *_front(draft, words, held))
+        for at, reason in chain(islice(_body(draft.body, words, held), _MOST_FAULTS), _front(draft, words, held))
     )
 
 
 def _body(body: str, words: "_Words", held: list[Quote]) -> Iterator[tuple[int, str]]:
     """Line of the body and reason for each that may not stand; quotes that hold are added to `held`."""
     listing = False  # whether the task's words that were not found are being listed
+    quoted = 0
     for at, line in enumerate(body.split("\n"), 1):
         text = line.strip()
         if not text:
             continue
         quote = parse_quote(line, at)
         if quote is not None:
-            if len(held) == MOST_QUOTES:
+            quoted += 1
+            if quoted > MOST_QUOTES:
                 yield at, f"a draft has at most {MOST_QUOTES:,} quotes"
                 return
             reason = words.sources.denies(quote, whole=True)
@@ -119,7 +124,7 @@ def _front(draft: Draft, words: _Words, held: list[Quote]) -> Iterator[tuple[int
     """What the front matter says that neither the task nor the quotes say; it has no line of the body."""
     if draft.title is not None and not words.titles(draft.title):
         yield 0, "the title is not from the task"
-    said = "\n".join(_bare(quote.text) for quote in held)
+    said = "\n".join(bare for quote in held for bare in (_bare(quote.text), _unmarked(quote.text)))
     spoken = said.casefold()
     for entry in draft.index:
         summary, cut = _uncut(_bare(entry.summary))
@@ -147,15 +152,25 @@ def _bare(text: str) -> str:
     return made_safe(text, len(text) + 1)
 
 
+def _unmarked(text: str) -> str:
+    """Text without the marks of Markdown that an entry may drop."""
+    return _folded(_MARKUP.sub("", text))
+
+
 def _uncut(text: str) -> tuple[str, bool]:
     """Text without the mark of omission at its end, and whether there was one."""
     return text.removesuffix("…").rstrip(), text.endswith("…")
 
 
 def _stands_in(part: str, whole: str, cut: bool = False) -> bool:
-    """Whether part stands in whole without being cut out of a word; with `cut`, its last word may be."""
+    """Whether part stands in whole without being cut out of a word; with `cut`, its last word may be.
+
+    The first 1,000 places are looked at.
+    """
     start = whole.find(part) if part else -1
-    while start >= 0:
+    for _ in range(1_000):
+        if start < 0:
+            return False
         end = start + len(part)
         before = whole[start - 1] if start else " "
         after = whole[end] if end < len(whole) and not cut else " "

@@ -1,3 +1,4 @@
+import time
 from dataclasses import replace
 from datetime import date
 from textwrap import dedent
@@ -9,6 +10,7 @@ from onepen.memory.target import parse_target
 from onepen.staging.checks import Ground, after_text, check, cited
 from onepen.staging.draft import Draft, parse_draft, render_draft
 from onepen.staging.finding import Finding, blocked
+from onepen.staging.verbatim import verbatim
 
 CARD = dedent(
     """\
@@ -221,3 +223,40 @@ QUOTE = '> "cone 6 was reached at 1222 degrees" (inputs/cones.md:2)'
 )
 def test_cited_means_every_statement_has_a_quote_that_holds(body: str, holds: bool) -> None:
     assert cited(draft(body), SOURCES.get) is holds
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a\n" * 500_000,
+        f"{QUOTE}\n" * 16_000,
+        "- a\n\n" * 200_000,
+        "#\n" * 500_000,
+        '> "aa" (inputs/long.md:1)\n' * 40_000,
+        "x" * 1_000_000,
+    ],
+    ids=["lines", "quotes", "items", "headings", "a long line", "one line"],
+)
+def test_a_mebibyte_of_anything_is_checked_in_seconds(body: str) -> None:
+    read = {**SOURCES, "inputs/long.md": "a" * 1_000_000}.get
+    made = draft(body, index=(IndexEntry("firing", "aa aa", ("aa", "ab", "a")),))
+    ground = replace(GROUND, read=read)
+    begun = time.process_time()
+    check(made, ground)
+    cited(made, read)
+    verbatim(replace(made, edit="append"), "aa bb " * 10_000, read)
+    assert time.process_time() - begun < 15
+
+
+@pytest.mark.parametrize(
+    ("flood", "hidden", "kind"),
+    [
+        ("password: required\n", "AKIAFAKEFAKEFAKE0000", "secret"),
+        ("zero\u200bwidth\n", "\u202e", "characters"),
+        ('> "no place\n', '> "made up" (inputs/cones.md:2)', "quote_form"),
+    ],
+)
+def test_what_blocks_is_found_behind_thousands_of_warnings(flood: str, hidden: str, kind: str) -> None:
+    assert not blocked(check(draft(flood * 3_000), GROUND))
+    findings = check(draft(flood * 3_000 + hidden + "\n"), GROUND)
+    assert blocked(findings) and hidden not in str(findings)

@@ -192,3 +192,13 @@ def test_quotes_of_any_source_pass_until_one_byte_differs(source: list[str], dat
     assume(changed not in source[at])
     other = draft(render_quote(changed, "inputs/s.md", at + 1) + "\n", index=(), sources=(), title=None)
     assert verbatim(other, TASK, read) != ()
+
+
+@pytest.mark.parametrize(
+    "summary", ["Fire at 1222 as in the table", "Fire at *1222* as in the table", "Fire at 1222 as in"]
+)
+def test_a_summary_may_drop_the_marks_that_an_index_can_not_hold(summary: str) -> None:
+    line = "Fire at *1222* as in <b>the</b> [table](t.md)" if "*" in summary else "Fire at *1222* as in `the` table"
+    read = {"inputs/s.md": line + "\n"}.get
+    made = draft(f"{render_quote(line, 'inputs/s.md', 1)}\n", index=(IndexEntry("a", summary),), sources=(), title=None)
+    assert verbatim(made, TASK, read) == ()
