@@ -51,7 +51,7 @@ _BASE = dict(pair.split(":") for pair in _IRREGULAR.split())
 _STOP_WORDS = frozenset(_COMMON.split())
 _CJK = "぀-ヿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003134f฀-໿ក-៿"
 _CJK_FRAME = re.compile(
-    "什么时候|什么|怎么样|怎么|怎样|哪些|哪个|哪里|多少|为什么|是否|如何|请问|有没有|吗|呢|"
+    "什么时候|多少钱|什么|怎么样|怎么|怎样|哪些|哪个|哪里|多少|为什么|是否|如何|请问|有没有|吗|呢|"
     "誰|いつ|どこ|どの|なぜ|何時|何を|何が|何|ですか|ますか|ましたか|무엇|언제|어디|어떻게|누가|왜"
 )
 _HOW = re.compile(
@@ -60,6 +60,7 @@ _HOW = re.compile(
     r"\bcombien d[e'’]|\bcu[aá]nt[oa]s?\b",
     re.IGNORECASE,
 )
+_TAKES = re.compile(r"(?<=how long)\b(.*)\b(?:takes?|took|last(?:s|ed)?)\b", re.IGNORECASE)
 _FIGURE = re.compile(
     _HOW.pattern + r"|\b(?:when|wann|quand|cu[aá]ndo|what time|which year)\b"
     r"|\b(?:costs?|price|kostet|preis|co[uû]te|prix|cuesta|precio)\b|いつ|何時|料金|几|多少",
@@ -102,7 +103,7 @@ def asked(question: str) -> tuple[str, ...]:
 
     A question made of nothing else keeps all its terms.
     """
-    words = terms(_CJK_FRAME.sub(" ", _HOW.sub(" ", question)))
+    words = terms(_CJK_FRAME.sub(" ", _HOW.sub(" ", _TAKES.sub(r"\1", question))))
     kept = tuple(dict.fromkeys(word for word in words if word not in _FRAME_TERMS))
     return kept or tuple(dict.fromkeys(words)) or tuple(dict.fromkeys(terms(question)))
 
