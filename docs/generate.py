@@ -8,6 +8,7 @@ A test compares the pages with what this would write.
 import ast
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,7 @@ def wire_page() -> str:
     """docs/reference/wire.md."""
     head, _, rest = (wire.__doc__ or "").partition("\n\n")
     lines = ["# The wire", "", "<!-- Made by docs/generate.py from subagents/wire.py; change it there. -->", ""]
-    lines += [_plain(head), "", _plain(rest), "", f"The version described here is `v: {wire.VERSION}`.", ""]
+    lines += [_prose(head), "", _prose(rest), "", f"The version described here is `v: {wire.VERSION}`.", ""]
     lines += ["## An attempt, line by line", "", "`→` goes to the worker, `←` comes from it.", "", "```text"]
     lines += list(_example())
     lines += ["```", "", "## Every message", "", *_fields(wire, "_Wired"), ""]
@@ -65,7 +66,7 @@ def wire_page() -> str:
 
 def _prefix() -> Iterator[str]:
     """How a worker computes what stands before the conversation, so that its hash is ours."""
-    yield _plain(prompt.__doc__ or "")
+    yield _prose(prompt.__doc__ or "")
     yield ""
     yield (
         "`prefix_sha` is the SHA-256, in hex, of the JSON object `{model, system, tools}` in one canonical form: keys "
@@ -113,8 +114,9 @@ def tasks_page() -> str:
 
 <!-- Made by docs/generate.py from the tables in orchestrator/plan.py; change them there. -->
 
-A task is a list of events in its `run.jsonl`. What an event does depends on where the task stands; an event that
-meets anything else than what is listed here comes late or twice, and changes nothing.
+A task is a list of events in its `run.jsonl`.
+What an event does depends on where the task stands.
+An event that meets anything else than what is listed here comes late or twice, and changes nothing.
 
 ## A task
 
@@ -122,9 +124,10 @@ meets anything else than what is listed here comes late or twice, and changes no
 
 {_transitions(tasks)}
 
-`settled` is not the word that you see: a settled task is `committed`, `in_review`, `answered`, `sent_back` or
-`refused`, after its drafts. A worker that crashes is tried again, {MAX_CRASHES} times in all. `Resumed` is your
-`onepen resume`.
+`settled` is not a word that you see: after its drafts such a task is `committed`, `in_review`, `answered`, `sent_back`
+or `refused`.
+A worker that crashes is tried again, {MAX_CRASHES} times in all.
+`Resumed` is your `onepen resume`.
 
 ## A draft
 
@@ -132,9 +135,9 @@ meets anything else than what is listed here comes late or twice, and changes no
 
 {_transitions(DRAFT_TRANSITIONS)}
 
-`Accepted`, `SentBack`, `Refused` and `Escalated` are verdicts; `Escalated` leaves the draft to a person. A reviewer
-that is no person can send back {MAX_ROUNDS} times, then a person decides. A person may change their mind until the
-draft is committed.
+`Accepted`, `SentBack`, `Refused` and `Escalated` are verdicts; `Escalated` leaves the draft to a person.
+A reviewer that is no person can send back {MAX_ROUNDS} times, then a person decides.
+A person may change their mind until the draft is committed.
 """
 
 
@@ -144,17 +147,17 @@ def policy_page() -> str:
 
 <!-- Made by docs/generate.py from the table in staging/policy.py; change it there. -->
 
-Every draft passes the stages of the first row that fits it, in order: `checks` (what can be judged without anybody),
-`model` (a model that judges, where there is one), `person` (you).
+Every draft passes the stages of the first row that fits it, in order.
+`checks` is what can be judged without anybody, `model` a model that judges, where there is one, and `person` is you.
 
 {table_text().rstrip()}
 
-- Provenance is the lower of what a draft claims and of what its transcript shows was read; who read an input writes
-  `external`.
-- *auto* is your `--review auto`. *cited*: every statement stands on a quote that was found at its place. *verbatim*:
-  nothing but such quotes, headings and fixed phrases.
-- Without a model its stage falls away. What would then pass by checks alone under `--review auto` must be verbatim;
-  else you are asked.
+- Provenance is the lower of what a draft claims and of what its transcript shows was read: inputs are `external`.
+- *auto* is your `--review auto`.
+- *cited*: every statement stands on a quote that was found at its place.
+- *verbatim*: nothing but such quotes, headings and fixed phrases.
+- Without a model its stage falls away.
+  What would then pass by checks alone under `--review auto` must be verbatim; else you are asked.
 """
 
 
@@ -190,7 +193,7 @@ def _sections(module: ModuleType, names: tuple[str, ...]) -> Iterator[str]:
         kind = next((_constant(field) for field in _annotated(node) if _name(field) == "type"), None)
         yield f"### {f'`{kind}`' if kind else name}"
         yield ""
-        yield _plain(ast.get_docstring(node) or "")
+        yield _prose(ast.get_docstring(node) or "")
         yield ""
         fields = list(_fields(module, name))
         if fields:
@@ -303,6 +306,11 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/policy.md": policy_page,
     "reference/commands.md": reference.page,
 }
+
+
+def _prose(text: str) -> str:
+    """The same with a line for each sentence: whoever quotes a line quotes a whole thought."""
+    return re.sub(r"(?<=[.!?]) (?=[A-Z`])", "\n", _plain(text))
 
 
 def main() -> None:

@@ -8,7 +8,7 @@
 set -euo pipefail
 
 repository=$(cd "$(dirname "$0")/.." && pwd)
-question=${Q:-How does a draft become memory, and who has to agree?}
+question=${Q:-How is a commit kept whole when the process dies? What is a verdict bound to?}
 input=${INPUT:-$repository/docs}
 input=$(cd "$(dirname "$input")" && pwd)/$(basename "$input")
 place=${DEMO:-$repository/.demo}

@@ -9,7 +9,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\[[^\]\n]*\]\(([^()\s]+)\)")
-FENCED = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^(`{3,}|~{3,}).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 # Folders that exist on somebody's machine only. (Written in parts, so that this file doesn't accuse itself.)
 MACHINE_PATH = re.compile(
     r"(?<![\w.~/-])/(?:" + "|".join(["ho" + "me", "ro" + "ot", "wo" + "rk", "Us" + "ers"]) + r")/\w"
