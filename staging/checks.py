@@ -21,6 +21,7 @@ from .finding import Finding, FindingLevel, at_most
 from .policy import Provenance
 from .quotes import MOST_QUOTES, Lines, check_quotes, parse_quote
 from .secret import mask, secret_findings
+from .verbatim import is_fixed
 
 MOST_HEADINGS = 2_000
 """The most headings that one draft may bring into a card."""
@@ -81,7 +82,7 @@ def after_text(draft: Draft, ground: Ground) -> str | None:
 def cited(draft: Draft, read: Callable[[str], str | None]) -> bool:
     """Whether every statement of the draft is backed by a quote that holds.
 
-    A statement is a paragraph or list item; headings state nothing. The quote stands in it or right below it.
+    A statement is a paragraph or list item; headings and fixed phrases state nothing. The quote stands in it or right below it.
     """
     if isinstance(draft.target, FileTarget) and draft.file is not None:
         return False
@@ -98,7 +99,7 @@ def cited(draft: Draft, read: Callable[[str], str | None]) -> bool:
             stated += not stated
             backed += not last
             last = True
-        elif line and not line.startswith("#") and (last or not stated or _begins(line, above)):
+        elif line and not line.startswith("#") and not is_fixed(line) and (last or not stated or _begins(line, above)):
             stated += 1
             last = False
         above = line

@@ -101,7 +101,7 @@ class _Words:
 
     def names(self, text: str) -> bool:
         """Whether text is a fixed phrase, the path of something that was read, or a whole line of the task."""
-        return _fixed(text) or self._is_source(text) or _folded(text) in self._lines
+        return is_fixed(text) or self._is_source(text) or _folded(text) in self._lines
 
     def titles(self, text: str) -> bool:
         """Whether text may be a heading: what `names` allows, or how the task or one of its lines begins."""
@@ -139,7 +139,8 @@ def _front(draft: Draft, words: _Words, held: list[Quote]) -> Iterator[tuple[int
             yield 0, "a source is named that was not read"
 
 
-def _fixed(text: str) -> bool:
+def is_fixed(text: str) -> bool:
+    """Whether text is one of the fixed phrases, which state nothing about the world."""
     return any(phrase.fullmatch(text) for phrase in FIXED_PHRASES)
 
 

@@ -211,6 +211,8 @@ QUOTE = '> "cone 6 was reached at 1222 degrees" (inputs/cones.md:2)'
         (f"# Heading\n\n- a\n  {QUOTE}\n- b\n  {QUOTE}\n", True),
         (f"A paragraph\nof two lines.\n\n{QUOTE}\n", True),
         (f"{QUOTE}\n", True),
+        (f"{QUOTE}\n\nRead 1 file, 2 lines.\n", True),
+        ("Read 1 file, 2 lines.\n", False),
         (f"- a\n- b\n  {QUOTE}\n", False),
         (f"- a\n  {QUOTE}\n- b\n", False),
         (f"- a\n  {QUOTE}\n\nAnd so on.\n", False),
