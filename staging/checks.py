@@ -82,7 +82,8 @@ def after_text(draft: Draft, ground: Ground) -> str | None:
 def cited(draft: Draft, read: Callable[[str], str | None]) -> bool:
     """Whether every statement of the draft is backed by a quote that holds.
 
-    A statement is a paragraph or list item; headings and fixed phrases state nothing. The quote stands in it or right below it.
+    A statement is a paragraph or list item; headings and fixed phrases state nothing. The quote stands in it or right
+    below it.
     """
     if isinstance(draft.target, FileTarget) and draft.file is not None:
         return False
