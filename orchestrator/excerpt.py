@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..memory.analysis import asked, terms
 from ..memory.passage import Passage, is_heading, passages
-from ..staging.quotes import QuoteImpossible, render_quote, sentences
+from ..staging.quotes import QuoteImpossible, parse_quote, render_quote, sentences
 
 _SHORT = 420
 _MOST_LINES = 5
@@ -141,6 +141,12 @@ def _quotable(path: str, piece: Piece) -> bool:
     return True
 
 
+def _original(text: str) -> str:
+    """What a quote quotes: a finding that quotes a source says nothing that the source doesn't."""
+    quote = parse_quote(text)
+    return text if quote is None else quote.text
+
+
 def distinct(excerpts: Iterable[Excerpt], most: int) -> tuple[Excerpt, ...]:
     """The first `most` excerpts that say something new: no line twice, no text twice."""
     kept: list[Excerpt] = []
@@ -148,7 +154,7 @@ def distinct(excerpts: Iterable[Excerpt], most: int) -> tuple[Excerpt, ...]:
     texts: set[str] = set()
     for one in excerpts:
         lines = {(one.path, piece.line) for piece in one.pieces}
-        text = " ".join(one.text.split()).casefold()
+        text = " ".join(" ".join(_original(piece.text) for piece in one.pieces).split()).casefold()
         if lines <= seen or text in texts:
             continue
         kept.append(one)

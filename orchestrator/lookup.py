@@ -11,16 +11,18 @@ from functools import cached_property
 
 from ..memory.document import NotText, decode
 from ..memory.guard import UnsafeFile, list_beneath, read_beneath
+from ..memory.passage import is_heading
 from ..memory.search import Passage, Ranking, passages
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from ..staging.folder import TaskFolder, read_input
+from ..staging.verbatim import FIXED_PHRASES, NOT_FOUND
 
 MAX_FILE = 1 << 20
 MAX_FILES = 5_000
 DEFAULT_LIMIT, MAX_LIMIT = 10, 40
 _SHOWN = 300
-_HIT = re.compile(r"(?P<share>[01]\.\d\d) (?P<path>[^\n]+?):(?P<line>[1-9]\d*): (?P<text>.*)")
+_HIT = re.compile(r"(?P<share>[01]\.\d\d) (?P<weight>[01]\.\d\d) (?P<path>[^\n]+?):(?P<line>[1-9]\d*): (?P<text>.*)")
 _SIZE = re.compile(r"Read (?P<files>\d+) files?, (?P<lines>\d+) lines?\.")
 _MISSING = "Not found anywhere: "
 _NOTHING = "Nothing found."
@@ -28,9 +30,10 @@ _NOTHING = "Nothing found."
 
 @dataclass(frozen=True)
 class Found:
-    """One place: `share` of the question that stands there, 0 to 1."""
+    """One place: `share` of the question that stands there, and `weight` beside the best place; both 0 to 1."""
 
     share: float
+    weight: float
     path: str
     line: int
     text: str
@@ -46,8 +49,12 @@ class Answer:
     lines: int
 
     def render(self) -> str:
-        rows = [f"{p.share:.2f} {p.path}:{p.line}: {p.text}" for p in self.places]
-        head = "Best first; the number is the share of the question that stands there:" if rows else _NOTHING
+        rows = [f"{p.share:.2f} {p.weight:.2f} {p.path}:{p.line}: {p.text}" for p in self.places]
+        head = (
+            "Best first: the share of the question that stands there, and the weight beside the best."
+            if rows
+            else _NOTHING
+        )
         lost = [_MISSING + ", ".join(self.missing)] if self.missing else []
         return "\n".join([head, *rows, *lost, f"Read {self.files} files, {self.lines} lines."])
 
@@ -59,7 +66,9 @@ def parse_answer(text: str) -> Answer:
     files = lines = 0
     for row in text.split("\n"):
         if match := _HIT.fullmatch(row):
-            places.append(Found(float(match["share"]), match["path"], int(match["line"]), match["text"]))
+            places.append(
+                Found(float(match["share"]), float(match["weight"]), match["path"], int(match["line"]), match["text"])
+            )
         elif row.startswith(_MISSING):
             missing = tuple(row.removeprefix(_MISSING).split(", "))
         elif match := _SIZE.fullmatch(row):
@@ -88,9 +97,10 @@ class Lookup:
 
     def find(self, query: str, limit: int = DEFAULT_LIMIT) -> Answer:
         ranking, files, lines = self._everything
+        scored = ranking.find(query, limit)
+        best = max((s.score for s in scored), default=0.0) or 1.0
         places = [
-            Found(min(s.coverage, 1.0), s.passage.path, s.line, s.line_text.strip()[:_SHOWN])
-            for s in ranking.find(query, limit)
+            Found(s.coverage, s.score / best, s.passage.path, s.line, s.line_text.strip()[:_SHOWN]) for s in scored
         ]
         return Answer(tuple(places), ranking.missing(query), files, lines)
 
@@ -101,7 +111,7 @@ class Lookup:
         for path, text in self.texts():
             files += 1
             lines += len(text.splitlines())
-            found += passages(path, text)
+            found += (passage for passage in passages(path, text) if _tells(passage))
         return Ranking(found), files, lines
 
     def texts(self) -> Iterator[tuple[str, str]]:
@@ -128,6 +138,20 @@ class Lookup:
             return decode(read_beneath(self._space.folder, path, max_bytes=MAX_FILE, one_link=False))
         except (UnsafeFile, NotText, OSError):
             return None
+
+
+def _tells(passage: Passage) -> bool:
+    """Whether a passage says anything: of an earlier finding, its title and its gaps hold the words that were asked.
+
+    Without this a question that was asked before would find itself, and look answered.
+    """
+    if not passage.path.startswith("research/"):
+        return True
+    if passage.line == 1 and passage.text.startswith("---\n"):
+        return False
+    said = [line for line in passage.text.split("\n") if line.strip() and not is_heading(line)]
+    fixed = all(any(phrase.fullmatch(line.strip()) for phrase in FIXED_PHRASES) for line in said)
+    return bool(said) and not fixed and not passage.context.rstrip().endswith(NOT_FOUND)
 
 
 def _listed(space: Space, shelf: str) -> tuple[str, ...]:

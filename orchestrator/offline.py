@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..memory.analysis import asked
+from ..memory.analysis import asked, terms
 from ..memory.search import ANSWERED
 from ..memory.target import CardTarget
 from ..subagents.messages import Block, Message, Text, ToolResult, ToolUse
@@ -27,6 +27,7 @@ MOST_OF_A_PART = 3
 AROUND = 40
 MAX_READS = 16
 MAX_TRIES = 2
+NEAR_SHARE, NEAR_WEIGHT = 0.72, 0.6  # how near to the best place another has to come, by trial
 
 _SENTENCE = re.compile(
     r"(?<=[.!?？。！;])\s+|\n+|\s+(?:and|und|et|y)\s+(?=(?:who|what|when|where|which|why|how|wer|was|wann|wo|wie|"
@@ -152,15 +153,20 @@ def _searches(told: _Told) -> tuple[Block, ...]:
 def _places(told: _Told) -> tuple[tuple[Found, ...], ...]:
     """For each question the places worth quoting, best first; () where the answer is not there."""
     most = MOST_QUOTES if len(told.queries) == 1 else MOST_OF_A_PART
-    return tuple(_worth_quoting(answer, 2 * most) for answer in told.answers)
+    return tuple(
+        _worth_quoting(question, answer, 2 * most) for question, answer in zip(told.queries, told.answers, strict=True)
+    )
 
 
-def _worth_quoting(answer: Answer, most: int) -> tuple[Found, ...]:
-    best = max((place.share for place in answer.places), default=0.0)
+def _worth_quoting(question: str, answer: Answer, most: int) -> tuple[Found, ...]:
+    said = set(terms(question))
+    places = [place for place in answer.places if not said.issuperset(terms(place.text))]  # echoes say nothing
+    best = max((place.share for place in places), default=0.0)
     if best < ANSWERED:
         return ()
-    floor = max(ANSWERED, 0.72 * best)
-    return tuple(place for place in answer.places if place.share >= floor)[:most]
+    floor = max(ANSWERED, NEAR_SHARE * best)
+    near = (place for place in places if place.share >= floor and place.weight >= NEAR_WEIGHT)
+    return tuple(near)[:most]
 
 
 def _reads(told: _Told, places: Sequence[Sequence[Found]]) -> tuple[Block, ...]:

@@ -1,0 +1,60 @@
+"""A pool without processes: the worker's own loop and tools, run in a thread; and endings on demand."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+from onepen.memory import files
+from onepen.memory.snapshot import load
+from onepen.subagents.drafting import Drafting
+from onepen.subagents.loop import Said, work
+from onepen.subagents.messages import Message
+from onepen.subagents.pool import Assignment, Ending, Failed, Host, Reported, RequestRefused
+from onepen.subagents.prompt import first_message, prefix_sha, system_blocks, tools
+from onepen.subagents.reading import Reading
+from onepen.subagents.toolinput import ReportInput
+from onepen.subagents.tools import Toolbox
+
+Instead = Callable[[Assignment], Ending | None]
+"""Called with an attempt before it runs; an ending that it gives is the attempt's."""
+
+
+class InProcessPool:
+    """Runs attempts as the worker does, quickly; `assignments` holds what it was given."""
+
+    def __init__(self, instead: Instead | None = None) -> None:
+        self._instead = instead
+        self.assignments: list[Assignment] = []
+
+    async def run(self, assignment: Assignment, host: Host) -> Ending:
+        self.assignments.append(assignment)
+        files.make_folder(assignment.drafts_folder)
+        ending = None if self._instead is None else self._instead(assignment)
+        if ending is not None:
+            return ending
+        started = anyio.current_time()
+        try:
+            report = await anyio.to_thread.run_sync(_attempt, assignment, host)
+        except RequestRefused as e:
+            return Failed(e.reason, None, None, anyio.current_time() - started)
+        return Reported(report.summary, report.answer, report.complete is not False, anyio.current_time() - started)
+
+
+def _attempt(assignment: Assignment, host: Host) -> ReportInput:
+    system = system_blocks(load(Path(assignment.snapshot)).files, assignment.agent)
+    prefix = prefix_sha(assignment.model, system, tools())
+    reading = Reading(assignment.space, assignment.inputs_folder, assignment.inputs)
+    drafting = Drafting(assignment.drafts_folder, reading, assignment.target)
+
+    def search(name: str, given: Mapping[str, object]) -> tuple[str, bool]:
+        return anyio.from_thread.run(host.tool, name, given)
+
+    def ask(delta: tuple[Message, ...]) -> Said:
+        reply = anyio.from_thread.run(host.model, delta, prefix)
+        return Said(reply.content, reply.stop_reason)
+
+    toolbox = Toolbox(assignment.agent.tools, reading, drafting, search)
+    return work(first_message(assignment), ask, toolbox, assignment.limits.turns)

@@ -1,0 +1,121 @@
+"""What all tests share: a clean environment, no network but loopback, and a workspace."""
+
+import ipaddress
+import socket
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from onepen.memory.clock import Clock
+from onepen.memory.scaffold import init
+from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.models import Models, Resolver
+from onepen.orchestrator.service import Service
+from onepen.subagents.definition import AgentDefinition
+from onepen.subagents.model import Model
+from onepen.subagents.pool import Pool
+from onepen.testing.clock import FixedClock
+from onepen.testing.ids import CountedIds
+from onepen.testing.pool import InProcessPool
+from onepen.testing.scripted import ScriptedModel
+
+MakeService = Callable[..., Service]
+
+
+class NetworkUsed(RuntimeError):
+    """Raised when a test reaches for an address beyond this machine."""
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test sees the person's own config, workspace or keys."""
+    home = tmp_path_factory.mktemp("home")
+    for name in ("ONEPEN_WORKSPACE", "ONEPEN_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(home / name.lower()))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_network() -> Iterator[None]:
+    """Connections lead to this machine only."""
+    real = socket.socket.connect
+
+    def connect(self: socket.socket, address: object) -> None:
+        if isinstance(address, tuple) and address and not _local(str(address[0])):
+            raise NetworkUsed(f"a test connects to {address!r}")
+        real(self, address)  # type: ignore[arg-type]
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(socket.socket, "connect", connect)
+    yield
+    patch.undo()
+
+
+def _local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    """Half past nine on a Sunday in Berlin."""
+    return FixedClock("2026-11-29T09:30:00+01:00")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A new workspace, as `onepen init` makes it, in Berlin's zone."""
+    folder = tmp_path / "ws"
+    init(folder, id="0123456789abcdef", name="Test", today=date(2026, 11, 29))
+    with (folder / "onepen.toml").open("a") as f:
+        f.write('timezone = "Europe/Berlin"\n')
+    return folder
+
+
+@pytest.fixture
+def service(make_service: MakeService) -> Service:
+    """A service whose workers run in this process, with the offline model."""
+    return make_service()
+
+
+@pytest.fixture
+def make_service(root: Path, clock: FixedClock) -> MakeService:
+    """Builds services on the workspace; each call is like a new process. `script` are rules of a scripted model."""
+    ids = CountedIds()
+
+    def make(
+        *,
+        pool: Pool | None = None,
+        script: list[dict[str, object]] | None = None,
+        models: Models | None = None,
+        at: Clock = clock,
+        user: str = "ana",
+    ) -> Service:
+        chosen = pool or InProcessPool()
+        resolver: Models = Resolver() if script is None else _Always(ScriptedModel(script))
+        return Service(
+            open_workspace(root),
+            clock=at,
+            ids=ids,
+            pool=lambda: chosen,
+            models=lambda: models or resolver,
+            user=user,
+            model=lambda: "offline",
+        )
+
+    return make
+
+
+class _Always:
+    """One model, whatever it is called."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def __call__(self, name: str, definition: AgentDefinition) -> Model:
+        return self._model

@@ -1,0 +1,631 @@
+"""The service from end to end: workers run in this process, files are real."""
+
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from textwrap import dedent
+
+import anyio
+import pytest
+
+from onepen.memory.holder import PenHeld
+from onepen.memory.ids import BadId
+from onepen.memory.pen import Pen
+from onepen.memory.target import BadTarget
+from onepen.memory.workspace import NoSuchClient
+from onepen.orchestrator.errors import AmbiguousId, BadReason, BadRequest, DraftNotEditable, NoSuchDraft, NoSuchTask
+from onepen.orchestrator.models import NeedsModel, UnknownModel
+from onepen.orchestrator.requests import DelegateRequest, ProgressLine, SearchRequest
+from onepen.orchestrator.results import DelegateResult, DraftView
+from onepen.orchestrator.service import Service
+from onepen.staging.inputs import NoSuchInput
+from onepen.subagents.definition import NoSuchAgent
+from onepen.subagents.pool import Assignment, Ending, Failed, Reported, TimedOut
+from onepen.testing.clock import FixedClock
+from onepen.testing.pool import InProcessPool
+
+MakeService = Callable[..., Service]
+
+CONES = dedent("""\
+    # Cones
+
+    Cone 6 was reached at 1222 degrees.
+    Cone 10 was reached at 1285 degrees.
+
+    ## Clay
+
+    The clay comes from Westerwald, delivered by Goerg.
+    """)
+
+
+def delegate(
+    service: Service, text: str = "At how many degrees was cone 6 reached?", **options: object
+) -> DelegateResult:
+    request = DelegateRequest((text,), **options)  # type: ignore[arg-type]
+    return anyio.run(partial(service.delegate, request))
+
+
+def rules(*tools: tuple[str, dict[str, object]], report: dict[str, object] | None = None) -> list[dict[str, object]]:
+    """A script that makes these calls in its first turn and reports in its second."""
+    return [
+        {"turn": 1, "reply": [{"tool": name, "input": given} for name, given in tools]},
+        {"turn": 2, "reply": [{"tool": "report", "input": report or {"summary": "done"}}]},
+    ]
+
+
+@pytest.fixture
+def cones(tmp_path: Path) -> Path:
+    path = tmp_path / "cones.md"
+    path.write_text(CONES)
+    return path
+
+
+def snapshot(root: Path) -> dict[str, str]:
+    """The hash of every memory file."""
+    kept = ("projects", "research", "memory", "agents", "clients", "logs")
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+        and (path.parent == root or path.relative_to(root).parts[0] in kept)
+        and "staging" not in path.relative_to(root).parts
+    }
+
+
+# -- the main job ------------------------------------------------------------------------------------------------------
+
+
+def test_a_question_becomes_a_card_an_index_line_and_a_log_line(service: Service, root: Path, cones: Path) -> None:
+    result = delegate(service, inputs=(cones,))
+    [task] = result.tasks
+    assert (task.status, result.exit_code, task.attempts) == ("in_review", 0, 1)
+    [draft] = task.drafts
+    assert draft.target == "research/at-how-many-degrees-was-cone-6-reached.md"
+    assert not (root / draft.target).exists()
+    shown = service.show(draft.id).drafts[0]
+    assert shown.diff is not None
+    assert '+> "Cone 6 was reached at 1222 degrees." (inputs/cones.md:3)' in shown.diff
+    [decision] = service.approve([draft.id]).decisions
+    assert (decision.outcome, decision.commit) == ("committed", "c1-" + str(decision.commit)[3:])
+    body = (root / draft.path).read_text().split("---\n", 2)[2]
+    assert (root / draft.target).read_text().endswith(body), "the approved body is the committed body"
+    assert "Cone 6 was reached at 1222 degrees." in (root / "research/_index.md").read_text()
+    assert "[draft] research/at-how-many" in (root / "memory/2026-11-29.md").read_text()
+    assert service.doctor().ok
+    assert service.status().drafts_waiting == 0
+
+
+def test_an_answer_that_is_not_there_is_said_not_made_up(service: Service, root: Path, cones: Path) -> None:
+    [task] = delegate(service, "Who painted the Mona Lisa?", inputs=(cones,)).tasks
+    assert task.answer is not None
+    assert task.answer.startswith("Nothing in what I read answers this.")
+    assert "painted, Mona, Lisa" in task.answer
+    draft = (root / task.drafts[0].path).read_text()
+    assert "Nothing in what I read answers this." in draft
+    assert '> "' not in draft
+
+
+def test_the_question_asked_again_is_not_its_own_answer(service: Service, cones: Path) -> None:
+    [first] = delegate(service, "Who painted the Mona Lisa?", inputs=(cones,)).tasks
+    service.approve([first.drafts[0].id])
+    [second] = delegate(service, "Who painted the Mona Lisa?", inputs=(cones,)).tasks
+    assert second.answer is not None
+    assert second.answer.startswith("Nothing in what I read answers this.")
+    assert second.drafts[0].target == "research/who-painted-the-mona-lisa-2.md"
+
+
+def test_with_answer_only_words_come_and_nothing_is_drafted(service: Service, root: Path, cones: Path) -> None:
+    before = snapshot(root)
+    [task] = delegate(service, inputs=(cones,), answer=True).tasks
+    assert task.status == "answered"
+    assert task.drafts == ()
+    assert task.answer is not None
+    assert '"Cone 6 was reached at 1222 degrees." (inputs/cones.md:3)' in task.answer
+    after = snapshot(root)
+    assert {p for p in after if p not in before or after[p] != before[p]} == {"logs/usage-2026-11.jsonl"}
+
+
+def test_a_verbatim_draft_passes_review_auto_by_itself(service: Service, root: Path, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,), review="auto").tasks
+    assert task.status == "committed"
+    assert (root / task.drafts[0].target).exists()
+    [commit] = service.history().commits
+    assert (commit.reviewer, commit.draft, commit.agent) == ("checks", task.drafts[0].id, "researcher")
+    assert commit.key == f"{task.task} {task.drafts[0].target}"
+
+
+def test_prose_does_not_pass_review_auto_without_a_model_that_reads_it(make_service: MakeService, root: Path) -> None:
+    text = "# Cones\n\n## Result\n\nCone 6 is reached at 9999 degrees.\n"
+    service = make_service(script=rules(("write_draft", {"text": text, "title": "Cones"})))
+    [task] = delegate(service, review="auto").tasks
+    assert task.status == "in_review"
+    assert not (root / "research/cones.md").exists()
+
+
+def test_a_quote_that_does_not_stand_there_blocks_the_draft(make_service: MakeService, root: Path, cones: Path) -> None:
+    text = '# Cones\n\n## What I found\n\n> "Cone 6 was reached at 1300 degrees." (inputs/cones.md:3)\n'
+    service = make_service(script=rules(("write_draft", {"text": text, "title": "Cones"})))
+    [task] = delegate(service, inputs=(cones,), review="auto").tasks
+    assert task.status == "in_review"
+    assert "quote" in {f.kind for f in task.drafts[0].findings if f.level == "block"}
+    before = snapshot(root)
+    result = service.approve([task.drafts[0].id])
+    assert (result.decisions[0].outcome, result.exit_code) == ("blocked", 1)
+    assert snapshot(root) == before
+
+
+def test_a_report_that_answers_but_left_no_draft_is_filed_as_one(make_service: MakeService, root: Path) -> None:
+    script = [{"reply": [{"tool": "report", "input": {"summary": "done", "answer": "Cone 6 is 1222 degrees."}}]}]
+    [task] = delegate(make_service(script=script)).tasks
+    assert task.status == "in_review"
+    assert "Cone 6 is 1222 degrees." in (root / task.drafts[0].path).read_text()
+    [decision] = make_service().approve([task.drafts[0].id]).decisions
+    assert decision.outcome == "committed"
+
+
+def test_progress_is_told_line_by_line(service: Service, cones: Path) -> None:
+    lines: list[ProgressLine] = []
+    request = DelegateRequest(("At how many degrees was cone 6 reached?",), inputs=(cones,))
+    anyio.run(partial(service.delegate, request, on_progress=lines.append))
+    assert lines[0] == ProgressLine("t1", "researcher", "attempt 1 started")
+
+
+def test_several_texts_and_agents_pair_in_order(make_service: MakeService) -> None:
+    pool = InProcessPool()
+    script = [{"reply": [{"tool": "report", "input": {"summary": "s", "answer": "a"}}]}]
+    service = make_service(pool=pool, script=script)
+    request = DelegateRequest(("one", "two"), agents=("researcher", "writer"))
+    result = anyio.run(partial(service.delegate, request))
+    assert [(t.text, t.agent) for t in result.tasks] == [("one", "researcher"), ("two", "writer")]
+    request = DelegateRequest(("three",), agents=("researcher", "writer"))
+    assert [t.agent for t in anyio.run(partial(service.delegate, request)).tasks] == ["researcher", "writer"]
+    with pytest.raises(BadRequest, match="3 texts and 2 agents"):
+        anyio.run(partial(service.delegate, DelegateRequest(("a", "b", "c"), agents=("researcher", "writer"))))
+
+
+# -- bad requests ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"agents": ("poet",)}, NoSuchAgent),
+        ({"agents": ("writer",)}, NeedsModel),
+        ({"model": "gpt-17"}, UnknownModel),
+        ({"client": "acme"}, NoSuchClient),
+        ({"project": "kiln"}, BadRequest),
+        ({"target": "projects/../x.md"}, BadId),
+        ({"target": "/etc/passwd"}, BadTarget),
+        ({"target": "clients/bolt/projects/kiln.md"}, BadTarget),
+        ({"target": "SOUL.md"}, BadRequest),
+        ({"inputs": (Path("/nowhere/at/all.md"),)}, NoSuchInput),
+    ],
+)
+def test_a_request_that_can_not_be_carried_out_makes_nothing(
+    service: Service, root: Path, options: dict[str, object], error: type[Exception]
+) -> None:
+    before = snapshot(root)
+    with pytest.raises(error) as caught:
+        delegate(service, **options)
+    assert getattr(caught.value, "exit_code", None) == 2
+    assert "\n" not in str(caught.value)
+    assert snapshot(root) == before
+    assert not (root / "staging").exists()
+
+
+def test_several_tasks_can_not_all_create_one_target(service: Service) -> None:
+    with pytest.raises(BadRequest, match="can't all create it"):
+        anyio.run(partial(service.delegate, DelegateRequest(("a", "b"), target="research/x.md")))
+
+
+def test_while_another_process_holds_the_pen_it_says_who(service: Service) -> None:
+    with Pen.open(service.workspace, FixedClock("2026-11-29T09:30:00+01:00")), pytest.raises(PenHeld) as caught:
+        _log_without_waiting(service)
+    assert caught.value.exit_code == 5
+
+
+def _log_without_waiting(service: Service) -> None:
+    from onepen.memory.view import View
+    from onepen.orchestrator.commit import Scribe
+
+    Scribe.open(View(service.workspace), FixedClock("2026-11-29T09:30:00+01:00"), wait=0.05)
+
+
+# -- attempts that go wrong --------------------------------------------------------------------------------------------
+
+
+def test_a_crashing_worker_is_tried_three_times(make_service: MakeService, root: Path) -> None:
+    pool = InProcessPool(instead=lambda a: Failed("ended by SIGSEGV", None, "SIGSEGV", 0.1))
+    result = delegate(make_service(pool=pool))
+    assert (result.tasks[0].status, result.tasks[0].attempts, result.exit_code) == ("quarantined", 3, 1)
+    assert [a.attempt for a in pool.assignments] == [1, 2, 3]
+    assert (root / "logs/usage-2026-11.jsonl").read_text().count("\n") == 3
+
+
+def test_a_time_out_keeps_the_drafts_and_a_person_must_look(make_service: MakeService, cones: Path) -> None:
+    def late(assignment: Assignment) -> Ending | None:
+        text = "---\ntarget: research/cones.md\nedit: create\nprovenance: external\n---\n## Cones\n\nhalf a result\n"
+        (assignment.drafts_folder / "cones.md").write_text(text)
+        return TimedOut("time", 600.0)
+
+    service = make_service(pool=InProcessPool(instead=late))
+    result = delegate(service, inputs=(cones,), review="auto")
+    [task] = result.tasks
+    assert (task.status, result.exit_code) == ("timed_out", 1)
+    assert "incomplete" in {f.kind for f in task.drafts[0].findings}
+    again = anyio.run(partial(make_service().resume, task.task)).tasks[0]
+    assert (again.status, again.attempts, len(again.drafts)) == ("in_review", 2, 2)
+
+
+def test_a_worker_that_goes_beyond_its_turns_is_refused(make_service: MakeService) -> None:
+    service = make_service(script=[{"reply": [{"tool": "search", "input": {"query": "cone"}}]}])
+    [task] = delegate(service, max_turns=3).tasks
+    assert task.status in {"failed", "answered", "in_review"}
+    assert task.attempts == 1
+
+
+def test_what_a_hostile_worker_leaves_is_refused_and_named(make_service: MakeService, root: Path) -> None:
+    secret = root / "MEMORY.md"
+
+    def hostile(assignment: Assignment) -> Ending | None:
+        drafts = assignment.drafts_folder
+        (drafts / "link.md").symlink_to(secret)
+        (drafts / "gone.md").symlink_to(root / "projects/new.md")
+        (drafts / "hard.md").hardlink_to(secret)
+        (drafts / "folder").symlink_to(root / "projects")
+        for k, target in enumerate(("../../projects/kiln.md", "/tmp/x.md", "clients/bolt/USER.md", "SOUL.md", "a\\b")):
+            (drafts / f"bad{k}.md").write_text(f"---\ntarget: '{target}'\nedit: create\n---\nx\n")
+        return Reported("done", None, True, 0.1)
+
+    before = snapshot(root)
+    service = make_service(pool=InProcessPool(instead=hostile))
+    result = delegate(service)
+    [task] = result.tasks
+    assert (task.status, result.exit_code) == ("refused", 1)
+    assert len(task.drafts) == 9
+    assert {d.status for d in task.drafts} == {"refused"}
+    for draft in task.drafts:
+        assert draft.blocked
+        decision = service.approve([draft.id]).decisions[0]
+        assert decision.outcome == "blocked"
+        assert "learned" not in (decision.draft.diff or ""), "nothing outside of staging is shown through a link"
+    after = snapshot(root)
+    assert {p for p in after if after[p] != before.get(p)} == {"logs/usage-2026-11.jsonl"}
+
+
+def test_a_draft_elsewhere_than_asked_needs_a_person(make_service: MakeService, cones: Path) -> None:
+    text = '## What I found\n\n> "Cone 6 was reached at 1222 degrees." (inputs/cones.md:3)\n'
+    given = {"text": text, "target": "research/other.md", "title": "Cone 6"}
+    service = make_service(script=rules(("read_input", {"name": "cones.md"}), ("write_draft", given)))
+    [task] = delegate(service, "Cone 6", inputs=(cones,), target="research/cones.md", review="auto").tasks
+    assert task.status == "in_review"
+    assert "elsewhere" in {f.kind for f in task.drafts[0].findings}
+
+
+def test_another_clients_memory_is_never_seen(make_service: MakeService, root: Path) -> None:
+    service = make_service()
+    for client, mark in (("acme", "ACME-77"), ("bolt", "BOLT-77")):
+        service.add_client(client, id=client)
+        service.add_project("Kiln", client=client, id="kiln", text=f"## Firing\n\nThe kiln mark is {mark}.\n")
+    (root / "projects" / "house.md").write_text("# House\n\n## Mark\n\nThe kiln mark is HOUSE-77.\n")
+    [task] = delegate(service, "What is the kiln mark?", client="acme").tasks
+    assert task.answer is not None
+    assert "ACME-77" in task.answer
+    everything = "".join(p.read_text() for p in (root / "clients/acme").rglob("*") if p.is_file())
+    assert "BOLT-77" not in everything
+    assert "HOUSE-77" not in everything
+
+
+# -- approving ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_changed_draft_shows_its_new_diff_and_then_passes(service: Service, root: Path, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,)).tasks
+    draft = task.drafts[0]
+    path = root / draft.path
+    path.write_text(path.read_text() + "\nRemark of mine.\n")
+    result = service.approve([draft.id])
+    [decision] = result.decisions
+    assert (decision.outcome, result.exit_code) == ("needs_person", 3)
+    assert "+Remark of mine." in (decision.draft.diff or "")
+    assert not (root / draft.target).exists()
+    assert service.approve([draft.id]).decisions[0].outcome == "committed"
+    assert (root / draft.target).read_text().endswith("Remark of mine.\n")
+
+
+def test_with_sha256_a_person_vouches_for_these_bytes(service: Service, root: Path, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,)).tasks
+    path = root / task.drafts[0].path
+    path.write_text(path.read_text() + "\nRemark of mine.\n")
+    assert service.approve([task.drafts[0].id], sha256="0" * 64).exit_code == 3
+    sha = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert service.approve([task.drafts[0].id], sha256=sha).decisions[0].outcome == "committed"
+
+
+def test_on_a_terminal_a_changed_draft_is_asked_about(service: Service, root: Path, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,)).tasks
+    path = root / task.drafts[0].path
+    path.write_text(path.read_text() + "\nRemark.\n")
+    asked: list[str] = []
+
+    def confirm(view: DraftView, moved: str) -> bool:
+        asked.append(moved)
+        return len(asked) > 1
+
+    assert service.approve([task.drafts[0].id], confirm=confirm).exit_code == 3
+    path.write_text(path.read_text() + "More.\n")
+    assert service.approve([task.drafts[0].id], confirm=confirm).exit_code == 0
+    assert asked == ["the draft was changed after it was shown"] * 2
+
+
+def test_show_counts_as_showing(service: Service, root: Path, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,)).tasks
+    path = root / task.drafts[0].path
+    path.write_text(path.read_text() + "\nRemark.\n")
+    service.show(task.drafts[0].id)
+    assert service.approve([task.drafts[0].id]).exit_code == 0
+
+
+def test_approving_twice_gives_the_same_commit(service: Service, root: Path, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,)).tasks
+    first = service.approve([task.drafts[0].id]).decisions[0]
+    before = snapshot(root)
+    again = service.approve([task.drafts[0].id])
+    assert (again.decisions[0].outcome, again.exit_code) == ("already", 0)
+    assert again.decisions[0].commit == first.commit
+    assert again.decisions[0].paths == first.paths
+    assert snapshot(root) == before
+
+
+def test_a_section_that_moved_on_shows_the_new_diff(make_service: MakeService, root: Path) -> None:
+    make_service().add_project("Kiln", id="kiln", text="## Firing\n\n- fire at 1200\n\n## Glaze\n\nCeladon.\n")
+    entry = {"section_id": "firing", "summary": "Fire at 1220."}
+    edit = {"card": "kiln", "section": "firing", "old_text": "1200", "new_text": "1220", "index_entry": entry}
+    service = make_service(script=rules(("propose_edit", edit)))
+    [task] = delegate(service, target="projects/kiln.md").tasks
+    card = root / "projects/kiln.md"
+    card.write_text(card.read_text().replace("Celadon.", "Shino."))
+    other = delegate(service, target="projects/kiln.md").tasks[0]
+    card.write_text(card.read_text().replace("- fire at 1200", "- fire at 1200\n- slowly"))
+    assert service.approve([task.drafts[0].id]).exit_code == 3
+    assert service.approve([task.drafts[0].id]).exit_code == 0
+    assert "- fire at 1220\n- slowly" in card.read_text()
+    assert "Shino." in card.read_text()
+    conflict = service.approve([other.drafts[0].id])
+    assert (conflict.exit_code, conflict.decisions[0].outcome) in {(1, "conflict"), (3, "needs_person")}
+    assert service.doctor().ok
+
+
+def test_an_edit_elsewhere_in_the_card_does_not_disturb(make_service: MakeService, root: Path) -> None:
+    make_service().add_project("Kiln", id="kiln", text="## Firing\n\n- fire at 1200\n\n## Glaze\n\nCeladon.\n")
+    entry = {"section_id": "firing", "summary": "Fire at 1220."}
+    edit = {"card": "kiln", "section": "firing", "old_text": "1200", "new_text": "1220", "index_entry": entry}
+    service = make_service(script=rules(("propose_edit", edit)))
+    [task] = delegate(service, target="projects/kiln.md").tasks
+    card = root / "projects/kiln.md"
+    card.write_text(card.read_text().replace("Celadon.", "Shino."))
+    assert service.approve([task.drafts[0].id]).exit_code == 0
+    assert "1220" in card.read_text()
+    assert "Shino." in card.read_text()
+
+
+def test_memory_that_moved_on_makes_a_conflict_that_a_person_can_solve(
+    service: Service, root: Path, cones: Path
+) -> None:
+    tasks = [delegate(service, inputs=(cones,), target="research/cones.md").tasks[0] for _ in range(2)]
+    first, second = (task.drafts[0] for task in tasks)
+    assert service.approve([first.id]).exit_code == 0
+    result = service.approve([second.id])
+    assert (result.decisions[0].outcome, result.exit_code) == ("conflict", 1)
+    assert service.drafts().drafts[0].status == "conflict"
+    path = root / second.path
+    path.write_text(path.read_text().replace("research/cones.md", "research/cones-again.md"))
+    assert service.approve([second.id]).exit_code == 3
+    assert service.approve([second.id]).exit_code == 0
+    assert (root / "research/cones-again.md").exists()
+
+
+def test_a_second_draft_of_a_committed_key_is_a_duplicate(make_service: MakeService, root: Path, cones: Path) -> None:
+    def late(assignment: Assignment) -> Ending | None:
+        if assignment.attempt > 1:
+            return None
+        text = "---\ntarget: research/cones.md\nedit: create\nprovenance: external\n---\n## Cones\n\nhalf a result\n"
+        (assignment.drafts_folder / "cones.md").write_text(text)
+        return TimedOut("time", 600.0)
+
+    service = make_service(pool=InProcessPool(instead=late))
+    [task] = delegate(service, inputs=(cones,), target="research/cones.md").tasks
+    [task] = anyio.run(partial(service.resume, task.task)).tasks
+    first, second = task.drafts
+    assert service.approve([second.id]).exit_code == 0
+    before = snapshot(root)
+    result = service.approve([first.id])
+    assert (result.decisions[0].outcome, result.exit_code) == ("duplicate", 1)
+    assert snapshot(root) == before
+
+
+def test_twenty_drafts_on_one_card_in_any_order_none_is_lost(make_service: MakeService, root: Path) -> None:
+    make_service().add_project("Kiln", id="kiln", text="## Firing\n\nThe log.\n")
+    drafts = []
+    for k in range(20):
+        given = {"text": f"- remark {k}\n", "target": "projects/kiln.md", "edit": "append", "section": "firing"}
+        if k % 2:
+            given = {"text": f"## Topic {k}\n\nremark {k}\n", "target": "projects/kiln.md", "edit": "append"}
+        drafts += (
+            delegate(make_service(script=rules(("write_draft", given))), target="projects/kiln.md").tasks[0].drafts
+        )
+    random.shuffle(drafts)
+    for draft in drafts:
+        assert make_service().approve([draft.id]).exit_code == 0
+    text = (root / "projects/kiln.md").read_text()
+    index = (root / "projects/_index.md").read_text()
+    for k in range(20):
+        assert text.count(f"remark {k}\n") == 1
+        assert index.count(f"(kiln.md#topic-{k})") == k % 2
+    assert make_service().doctor().ok
+    assert len(make_service().history().commits) == 21
+
+
+def test_two_changes_of_one_card_by_one_task_are_both_kept(make_service: MakeService, root: Path) -> None:
+    make_service().add_project("Kiln", id="kiln", text="## Firing\n\n- fire at 1200\n\n## Glaze\n\nCeladon.\n")
+    entries = ({"section_id": "firing", "summary": "At 1220."}, {"section_id": "glaze", "summary": "Shino."})
+    script = rules(
+        ("propose_edit", {"card": "kiln", "old_text": "1200", "new_text": "1220", "index_entry": entries[0]}),
+        ("propose_edit", {"card": "kiln", "old_text": "Celadon", "new_text": "Shino", "index_entry": entries[1]}),
+    )
+    service = make_service(script=script)
+    [task] = delegate(service, target="projects/kiln.md").tasks
+    for draft in task.drafts:
+        codes = [service.approve([draft.id]).exit_code for _ in range(2)]
+        assert codes[-1] == 0
+    text = (root / "projects/kiln.md").read_text()
+    assert "1220" in text
+    assert "Shino" in text
+
+
+def test_reject_needs_a_reason_and_leaves_a_log_line(service: Service, root: Path, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,)).tasks
+    with pytest.raises(BadReason):
+        service.reject([task.drafts[0].id], " ")
+    [decision] = service.reject([task.drafts[0].id], "not needed").decisions
+    assert (decision.outcome, decision.draft.status) == ("refused", "refused")
+    assert "rejected: not needed" in (root / "memory/2026-11-29.md").read_text()
+    assert service.drafts().drafts == ()
+    assert service.drafts(every=True).drafts[0].reason == "not needed"
+
+
+def test_send_back_gives_the_worker_the_reason_and_its_draft(make_service: MakeService, root: Path) -> None:
+    pool = InProcessPool()
+    text = "# Cones\n\n## Result\n\nLong words.\n"
+    service = make_service(pool=pool, script=rules(("write_draft", {"text": text, "title": "Cones"})))
+    [task] = delegate(service).tasks
+    [again] = anyio.run(partial(service.send_back, [task.drafts[0].id], "shorter, please")).tasks
+    assert (again.status, again.attempts) == ("in_review", 2)
+    assert [d.status for d in again.drafts] == ["sent_back", "waiting"]
+    assert again.drafts[1].id == f"{task.task}-2"
+    feedback = pool.assignments[1].feedback
+    assert feedback is not None
+    assert "shorter, please" in feedback
+    assert "Long words." in feedback
+    assert service.approve([again.drafts[1].id]).exit_code == 0
+
+
+def test_an_edited_draft_opens_and_is_shown_anew(service: Service, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,)).tasks
+    view, path = service.draft_file(task.drafts[0].id)
+    path.write_text(path.read_text() + "\nMine.\n")
+    shown = service.edited(view.id)
+    assert "+Mine." in (shown.diff or "")
+    assert service.approve([view.id]).exit_code == 0
+    with pytest.raises(DraftNotEditable):
+        service.draft_file(view.id)
+
+
+# -- resuming ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_draft_accepted_before_a_crash_is_committed_once(make_service: MakeService, root: Path, cones: Path) -> None:
+    service = make_service()
+    [task] = delegate(service, inputs=(cones,)).tasks
+    journal = root / "staging" / task.task / "run.jsonl"
+    first = service.approve([task.drafts[0].id]).decisions[0]
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[:-1]))  # killed between the pen and the journal
+    [again] = anyio.run(partial(make_service().resume, task.task)).tasks
+    assert (again.status, again.drafts[0].commit) == ("committed", first.commit)
+    journal.write_text("".join(lines[:-1]))
+    assert make_service().approve([task.drafts[0].id]).decisions[0].commit == first.commit
+    assert len(make_service().history().commits) == 1
+
+
+def test_stored_replies_are_used_again_and_not_paid_twice(make_service: MakeService, root: Path) -> None:
+    text = "# Cones\n\n## Result\n\nCone 6.\n"
+    script: list[dict[str, object]] = [
+        {
+            "turn": 1,
+            "times": 1,
+            "usage": {"input": 100, "output": 10},
+            "reply": [{"tool": "write_draft", "input": {"text": text, "title": "Cones"}}],
+        }
+    ]
+    [task] = delegate(make_service(script=script)).tasks  # the second call finds no rule: as if it was cut off
+    assert task.status == "failed"
+    rest = [{"turn": 2, "usage": {"input": 120, "output": 5}, "reply": [{"tool": "report", "input": {"summary": "s"}}]}]
+    [again] = anyio.run(partial(make_service(script=rest).resume, task.task)).tasks
+    assert again.status == "in_review"
+    assert (again.usage.input, again.usage.output) == (220, 15)
+    lines = [json.loads(line) for line in (root / "logs/usage-2026-11.jsonl").read_text().splitlines()]
+    assert [(line["attempt"], line["input"]) for line in lines] == [(1, 100), (2, 120)]
+
+
+def test_a_task_that_was_never_begun_in_the_journal_begins_with_its_sheet(
+    make_service: MakeService, root: Path, cones: Path
+) -> None:
+    [task] = delegate(make_service(), inputs=(cones,)).tasks
+    (root / "staging" / task.task / "run.jsonl").unlink()
+    [again] = anyio.run(partial(make_service().resume, task.task)).tasks
+    assert again.status == "in_review"
+
+
+def test_resuming_what_is_done_says_so(service: Service, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,)).tasks
+    result = anyio.run(partial(service.resume, task.task))
+    assert result.exit_code == 0
+    assert any("nothing to resume" in notice for notice in result.notices)
+
+
+# -- ids, listing, logs ------------------------------------------------------------------------------------------------
+
+
+def test_prefixes_are_accepted_and_ambiguous_ones_list_the_candidates(service: Service, cones: Path) -> None:
+    for _ in range(11):
+        delegate(service, inputs=(cones,))
+    with pytest.raises(AmbiguousId, match="t10, t11"):
+        service.show("t1x"[:1])
+    assert service.show("t11").drafts[0].task == "t11"
+    assert service.show("t1").drafts[0].task == "t1", "an id that is whole is itself"
+    with pytest.raises(NoSuchDraft):
+        service.show("t1-9")
+    with pytest.raises(NoSuchTask):
+        anyio.run(partial(service.resume, "z"))
+
+
+def test_hand_edits_are_indexed_when_a_session_begins(service: Service, root: Path) -> None:
+    service.add_project("Kiln", id="kiln")
+    with (root / "projects/kiln.md").open("a") as f:
+        f.write("\n## Glaze\nCeladon since May.\n")
+    result = service.log("called Ana")
+    assert any("projects/_index.md" in notice for notice in result.notices)
+    assert "[glaze](kiln.md#glaze) — Glaze: Celadon since May. (auto)" in (root / "projects/_index.md").read_text()
+    assert "- 09:30+01:00 [note] called Ana" in (root / "memory/2026-11-29.md").read_text()
+
+
+def test_status_says_whose_turn_it_is(service: Service, cones: Path, root: Path) -> None:
+    assert service.status().suggestion == "onepen add project TITLE"
+    [task] = delegate(service, inputs=(cones,)).tasks
+    status = service.status()
+    assert (status.drafts_waiting, status.suggestion) == (1, f"onepen show {task.drafts[0].id}")
+    assert (status.timezone, status.timezone_source) == ("Europe/Berlin", "onepen.toml")
+    assert [t.status for t in status.tasks] == ["in_review"]
+    assert json.loads(json.dumps(status.as_json()))["spend_today_usd"] == 0
+
+
+def test_search_finds_what_was_committed(service: Service, cones: Path) -> None:
+    delegate(service, inputs=(cones,), review="auto")
+    hits = service.search(SearchRequest("cone 6 degrees")).hits
+    assert any("1222" in hit.text for hit in hits)
+    assert service.context().total_tokens > 0
+
+
+def test_a_day_log_follows_the_clock(make_service: MakeService, root: Path) -> None:
+    clock = FixedClock("2026-11-29T23:58:00+01:00")
+    service = make_service(at=clock)
+    service.log("before midnight")
+    clock.move(timedelta(minutes=5))
+    service.log("after midnight")
+    assert "before" in (root / "memory/2026-11-29.md").read_text()
+    assert "after" in (root / "memory/2026-11-30.md").read_text()
