@@ -7,9 +7,8 @@ searched and to what is asked; `asked` drops, besides, the words by which people
 
 import re
 import unicodedata
-from functools import lru_cache
-
-import snowballstemmer
+from collections.abc import Callable
+from functools import cache, lru_cache
 
 # Words that are common in one language and mean something in another ("die", "war", "son", "man") are not listed:
 # their low weight in ranking does the same without losing them.
@@ -74,7 +73,6 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
 _CAMEL = re.compile(r"\b[A-Za-z]+[a-z0-9][A-Z][A-Za-z0-9]*")
 _APOSTROPHE = re.compile(r"(?<=\w)['’](?:s|t|d|m|ll|re|ve)\b", re.IGNORECASE)
 _UNIT = re.compile(r"([0-9]+)([^\W\d_]{1,4})")
-_stem = snowballstemmer.stemmer("english").stemWord
 
 
 def fold(text: str) -> str:
@@ -104,7 +102,7 @@ def asked(question: str) -> tuple[str, ...]:
     A question made of nothing else keeps all its terms.
     """
     words = terms(_CJK_FRAME.sub(" ", _HOW.sub(" ", _TAKES.sub(r"\1", question))))
-    kept = tuple(dict.fromkeys(word for word in words if word not in _FRAME_TERMS))
+    kept = tuple(dict.fromkeys(word for word in words if word not in _frame_terms()))
     return kept or tuple(dict.fromkeys(words)) or tuple(dict.fromkeys(terms(question)))
 
 
@@ -120,7 +118,7 @@ def probes_of(term: str) -> tuple[str, ...]:
     """
     if not (term.isalpha() and term.isascii()) or len(term) < 3:
         return (term.replace(".", ""),)
-    return (term[:-1], *_FORMS.get(term, ()))
+    return (term[:-1], *_forms().get(term, ()))
 
 
 def asks_for_figure(question: str) -> bool:
@@ -140,7 +138,7 @@ def _terms_of(token: str) -> tuple[str, ...]:
         return ()
     if unit := _UNIT.fullmatch(token):
         return (unit[1], unit[2])
-    return (str(_stem(_BASE.get(token, token))),)
+    return (_stemmer()(_BASE.get(token, token)),)
 
 
 def _pairs(run: str) -> tuple[str, ...]:
@@ -157,14 +155,24 @@ def _with_humps(match: re.Match[str]) -> str:
     return f"{match[0]} {_HUMP.sub(' ', match[0])}"
 
 
+@cache
+def _stemmer() -> Callable[[str], str]:
+    import snowballstemmer  # loads every language it knows: only who searches waits for that
+
+    stem: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
+    return stem
+
+
+@cache
+def _frame_terms() -> frozenset[str]:
+    return frozenset(term for word in _FRAME.split() for term in _terms_of(word))
+
+
+@cache
 def _forms() -> dict[str, tuple[str, ...]]:
     """The irregular forms of each stem; a few stems differ from their words in more than the last letter ("dying")."""
     forms: dict[str, tuple[str, ...]] = {"die": ("dying",), "lie": ("lying",), "tie": ("tying",)}
     for word, base in _BASE.items():
-        forms.setdefault(str(_stem(base)), ())
-        forms[str(_stem(base))] += (word,)
+        stem = _stemmer()(base)
+        forms[stem] = (*forms.get(stem, ()), word)
     return forms
-
-
-_FORMS = _forms()
-_FRAME_TERMS = frozenset(term for word in _FRAME.split() for term in _terms_of(word))
