@@ -47,7 +47,7 @@ def made_safe(text: str, limit: int) -> str:
     text = _UNSEEN.sub(" ", _URL_WHOLE.sub("…", text))
     text = re.sub(r"[<>`\[\]\\]", " ", text)
     text = _URL.sub("…", text)
-    text = " ".join(text.split()).lstrip("#").strip()
+    text = " ".join(text.split()).lstrip("# ")
     text = clip(text, limit)
     while _AUTO.search(text):
         text = text[: -len("(auto)")].rstrip()

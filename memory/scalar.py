@@ -15,7 +15,7 @@ _PLAIN_START = re.compile(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`=~<]")
 _FLOW_MARKS = re.compile(r"[,\[\]{}:\"'?#]")
 # Dates read alike for people and are the one type that is left bare.
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?")
-_OTHER_TYPES = re.compile(r"[yYnN]|0[oO][0-7]+|\.?[+-]?[\d._,]+(?:[eE][+-]?\d+)?")
+_OTHER_TYPES = re.compile(r"[yYnN]|0[oO][0-7]+|[+-]?[._,]*\d[\d._,]*(?:[eE][+-]?\d+)?")
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\x00": "\\0"}
 
 
@@ -30,7 +30,8 @@ def render_scalar(text: str, *, style: str | None = None, flow: bool = False) ->
 
 def render_key(text: str) -> str:
     """A key of a mapping."""
-    return text if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", text) else _quoted(text)
+    bare = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", text) and not _has_other_type(text)
+    return text if bare else _quoted(text)
 
 
 def render_value(value: object, *, flow: bool = False) -> str:

@@ -235,8 +235,9 @@ class TestASurgicalChange:
         after = with_value(text, key, value)
         assert read(after) == {**values, key: value}
         assert after.endswith("---\n" + body)
-        kept = [line for line in text.split("\n") if not line.startswith(f"{key}:")]
-        assert [line for line in after.split("\n") if not line.startswith(f"{key}:")] == kept
+        own = (f"{key}:", f'"{key}":')
+        kept = [line for line in text.split("\n") if not line.startswith(own)]
+        assert [line for line in after.split("\n") if not line.startswith(own)] == kept
 
 
 trees = st.recursive(
@@ -266,23 +267,27 @@ def test_what_is_rendered_is_text_for_other_readers_too(values: dict[str, str]) 
         assert str(loaded[key]).startswith("2026-11-30") if value == "2026-11-30" else loaded[key] == value
 
 
+def test_a_key_that_yaml_takes_for_another_type_is_quoted() -> None:
+    assert render_front_matter({"on": "x", "no": "", "a b": "z"}) == '---\n"on": x\n"no": ""\n"a b": z\n---\n'
+
+
 def test_rendered_types_and_flow_style() -> None:
     values = {
         "title": "Kiln: two",
-        "n": 3,
-        "on": True,
+        "turns": 3,
+        "offline": True,
         "index": [{"section_id": "a", "keywords": ["cone 6"]}],
         "z": None,
     }
     assert render_front_matter(values) == dedent("""\
         ---
         title: "Kiln: two"
-        n: 3
-        on: true
+        turns: 3
+        offline: true
         index: [{section_id: a, keywords: [cone 6]}]
         z:
         ---
-        """).replace("\non:", "\non:")
+        """)
 
 
 @given(st.text(max_size=200))
