@@ -127,7 +127,8 @@ class Drafting:
         except MemoryFault as fault:
             if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*(?:\.md)?", named):
                 return self._reading.target(named)  # a card's id without its folder
-            raise ToolRefused(f"write_draft: {fault.message}") from fault
+            rule = fault.message if shown(named) in fault.message else f"target {shown(named)}: {fault.message}"
+            raise ToolRefused(rule) from fault
 
     def _entries(
         self, given: Sequence[Entry], after: Document, target: Target, section: str | None

@@ -8,6 +8,7 @@ from typing import Literal, TypeVar
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import SubagentFault
+from .messages import mend
 
 
 class ToolRefused(SubagentFault):
@@ -82,7 +83,6 @@ _MOST_INPUT = 2 << 20
 _SAMPLES: Mapping[str, str] = {
     "list": 'a list, such as ["glaze"]',
     "string": "a text",
-    "string_unicode": "a text without half characters (a lone surrogate); send the whole character",
     "int": "a whole number",
     "bool": "true or false",
     "model": "an object",
@@ -100,6 +100,8 @@ def parse_input(tool: str, kind: type[I], given: object) -> I:
     size = sum(len(value) for value in given.values() if isinstance(value, str))
     if size > _MOST_INPUT:
         raise ToolRefused(f"{tool}: the input has {size:,} characters, far more than a draft may have; send less")
+    if mend(given) != given:
+        raise ToolRefused(f"{tool}: the input holds half a character (a lone surrogate); send the whole character")
     try:
         return kind.model_validate(given)
     except ValidationError as e:

@@ -353,7 +353,7 @@ def test_many_side_by_side_do_not_wait_for_one_that_hangs(bench: Bench) -> None:
 
         async with anyio.create_task_group() as group:
             group.start_soon(one, ProcessPool(worker(["flood", 1 << 30])), 1, Limits(seconds=20, noise_bytes=4 << 20))
-            group.start_soon(one, ProcessPool(worker(["deaf"], ["sleep", 600])), 2, Limits(seconds=4))
+            group.start_soon(one, ProcessPool(worker(["deaf"], ["sleep", 600])), 2, Limits(seconds=3))
             for attempt in range(3, 9):
                 group.start_soon(one, ProcessPool(worker(DONE)), attempt, Limits())
         return endings

@@ -135,16 +135,16 @@ class Tried:
     asked: list[tuple[str, Mapping[str, object]]]
     _calls: int = 0
 
-    def __call__(self, tool: str, given: Any = None, **fields: Any) -> ToolResult:
+    def __call__(self, tool: str, given: Any = ..., **fields: Any) -> ToolResult:
         self._calls += 1
-        return self.toolbox.run(ToolUse(f"u{self._calls}", tool, fields if given is None else given))
+        return self.toolbox.run(ToolUse(f"u{self._calls}", tool, fields if given is ... else given))
 
     def ok(self, tool: str, **fields: Any) -> str:
         result = self(tool, **fields)
         assert not result.is_error, result
         return result.content
 
-    def refused(self, tool: str, given: Any = None, **fields: Any) -> str:
+    def refused(self, tool: str, given: Any = ..., **fields: Any) -> str:
         result = self(tool, given, **fields)
         assert result.is_error, result
         assert "\n" not in result.content
