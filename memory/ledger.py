@@ -16,7 +16,7 @@ from .links import resolve
 from .workspace import Space
 
 _HEAD = re.compile(rb'\{"v":\d+,"id":"(c[1-9]\d{0,17}-[0-9a-z]{6})","key":(null|"(?:[^"\\]|\\.)*")')
-_TAIL = 64
+_TAIL = 512
 
 
 @dataclass
