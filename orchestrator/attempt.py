@@ -13,6 +13,7 @@ import anyio
 
 from ..memory import files, snapshot
 from ..memory.card import EditKind
+from ..memory.clock import Clock
 from ..memory.errors import MemoryFault, OnepenError
 from ..memory.ids import BadTitle, DraftId, check_title
 from ..memory.target import CardTarget, FileTarget, parse_target
@@ -47,6 +48,7 @@ from .events import (
 )
 from .findings import heading_of
 from .lookup import Lookup
+from .naming import free_target
 from .plan import Spawn
 from .review import bound_of, provenance_of
 
@@ -65,8 +67,10 @@ class Attempt:
         definition: AgentDefinition,
         model: Model,
         dossier: Dossier,
+        clock: Clock,
         say: Callable[[str], None],
     ) -> None:
+        self._clock = clock
         self._workspace = workspace
         self._view = view
         self._pool = pool
@@ -183,9 +187,11 @@ class Attempt:
     def _file_answer(self, attempt: int, answer: str) -> None:
         """Makes a draft of the answer; a folder that the worker replaced by a link is not written to."""
         dossier, folder = self._dossier, self._dossier.folder
-        if not _plain_folders(folder, attempt) or dossier.sheet.target is None:
+        if not _plain_folders(folder, attempt):
             return
-        target = parse_target(dossier.sheet.target)
+        named = dossier.sheet.target
+        free = free_target(self._view, dossier.space, self._clock, dossier.sheet.text)
+        target = free if named is None else parse_target(named)
         heading = heading_of(dossier.sheet.text)
         exists = self._view.bytes(dossier.space.path(target)) is not None
         new = isinstance(target, CardTarget) and not exists

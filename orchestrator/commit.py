@@ -17,12 +17,15 @@ from ..memory.scaffold import Planned
 from ..memory.target import CardTarget, FileTarget
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace
+from ..staging.clip import clip
 from ..staging.draft import Draft, edit_of, file_bytes
 from ..staging.verdict import Accepted
 from .dossier import Dossier
 from .events import CommitRefused, Committed, Edited, Event
 from .plan import DraftState, key_of
 from .review import Examined, file_entry
+
+_WHAT = 160
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class Scribe:
 
     def log(self, space: Space, kind: str, text: str, who: str) -> Commit:
         """One line in the day log; raises BadLogText."""
-        what = f"{space.path('memory/')}: {kind} noted"
+        what = clip(f"[{kind}] {' '.join(text.split())}", _WHAT)
         return self._pen.commit(Change(client=space.client, what=what, who=who, log=((kind, text),)))
 
     def add_card(self, space: Space, target: CardTarget, title: str, text: str, who: str) -> Commit:

@@ -134,7 +134,7 @@ class Driver:
         def say(text: str) -> None:
             self._say(dossier, text)
 
-        attempt = Attempt(self._workspace, self._view, self._pool, definition, model, dossier, say)
+        attempt = Attempt(self._workspace, self._view, self._pool, definition, model, dossier, self._clock, say)
         try:
             event = await attempt.run(spawn)
         except anyio.get_cancelled_exc_class():

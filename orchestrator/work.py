@@ -1,6 +1,5 @@
 """Work with the pen held: new tasks, tasks to go on with, drafts sent back."""
 
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,22 +7,22 @@ from typing import Protocol
 
 from ..memory import files
 from ..memory.clock import Clock
-from ..memory.ids import AgentId, CardId, TaskId, id_from_title
-from ..memory.target import CardTarget, Target, parse_target
+from ..memory.ids import AgentId, CardId, TaskId
+from ..memory.target import CardTarget, parse_target
 from ..memory.view import View
-from ..memory.workspace import SHELVES, Space
+from ..memory.workspace import Space
 from ..staging.folder import NoSuchInput, TaskFolder, TaskSheet, copy_inputs, render_sheet
 from ..staging.policy import refused
 from ..staging.verdict import SentBack
 from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
 from ..subagents.pool import Pool
 from .commit import Scribe
-from .dossier import Dossier, dossiers, find_draft, find_task, open_dossier
+from .dossier import Dossier, find_draft, find_task, open_dossier
 from .driver import Driver, book_attempt
 from .errors import BadRequest
 from .events import AttemptLost, Judged, Resumed, TaskAdded
-from .findings import heading_of
-from .models import SCRIPTED, Models
+from .models import OFFLINE, SCRIPTED, Models
+from .naming import free_target
 from .plan import AskPerson, due
 from .requests import DelegateRequest
 from .results import DelegateResult, TaskView
@@ -33,7 +32,6 @@ from .usage import totals
 from .views import draft_view, task_view
 
 RESEARCHER = "researcher"
-_SLUG = 48
 _GOES_ON = frozenset({"failed", "timed_out", "interrupted", "cancelled", "quarantined"})
 
 
@@ -179,7 +177,9 @@ class Work:
         files.make_folder(folder.path)
         inputs, left_out = copy_inputs(folder, request.inputs)
         limits = self._workspace.settings.limits
-        target = None if request.answer else request.target or str(self._free_target(space, wanted.text))
+        target = request.target
+        if target is None and wanted.model == OFFLINE and not request.answer:
+            target = str(free_target(self._view, space, self._clock, wanted.text))
         sheet = TaskSheet(
             task=task,
             agent=wanted.agent.id,
@@ -207,18 +207,6 @@ class Work:
             task = self._ids.task()
             if not any(space.staging(task).exists() for space in self._workspace.spaces()):
                 return task
-
-    def _free_target(self, space: Space, text: str) -> Target:
-        """research/<slug of the text>.md, with a number behind it when a card or a task that waits has that id."""
-        taken = {card for shelf in SHELVES for card in self._view.cards(space, shelf)}
-        for dossier in dossiers((space,), self._clock):
-            if dossier.sheet.target is not None:
-                taken.add(CardId(id_from_title(dossier.sheet.target.rpartition("/")[2].removesuffix(".md"))))
-        slug = id_from_title(_printable(heading_of(text)))
-        if len(slug) > _SLUG:
-            slug = slug[:_SLUG].rpartition("-")[0] or slug[:_SLUG]
-        names = (slug, *(f"{slug}-{n}" for n in range(2, len(taken) + 3)))
-        return CardTarget("research", CardId(next(name for name in names if name not in taken)))
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -289,8 +277,3 @@ def _pairs(request: DelegateRequest) -> tuple[tuple[str, str], ...]:
     if len(agents) != len(texts):
         raise BadRequest(f"{len(texts)} texts and {len(agents)} agents: give one agent for all, or one for each text")
     return tuple(zip(texts, agents, strict=True))
-
-
-def _printable(text: str) -> str:
-    plain = "".join(c for c in text if unicodedata.category(c) not in {"Cc", "Cs", "Co", "Zl", "Zp"}).strip()
-    return plain or "task"

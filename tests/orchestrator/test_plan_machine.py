@@ -124,13 +124,13 @@ class Plan(RuleBasedStateMachine):
     def judge(self, data: st.DataObject, kind: str, person: bool) -> None:
         draft = data.draw(st.sampled_from(self.state.drafts))
         who = "user:ana" if person else "checks"
-        verdict: Verdict = {
+        verdicts: dict[str, Verdict] = {
             "accept": Accepted(who, BOUND),
             "back": SentBack(who, BOUND, "why"),
             "refuse": Refused(who, BOUND, "why"),
             "escalate": Escalated(who, BOUND, "why"),
-        }[kind]
-        self.happen(Judged(draft.id, verdict))
+        }
+        self.happen(Judged(draft.id, verdicts[kind]))
 
     @precondition(lambda self: self._due(Commit))
     @rule(conflict=st.booleans(), crash=st.booleans())

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -49,7 +49,7 @@ def delegate(
     return anyio.run(partial(service.delegate, request))
 
 
-def rules(*tools: tuple[str, dict[str, object]], report: dict[str, object] | None = None) -> list[dict[str, object]]:
+def rules(*tools: tuple[str, Mapping[str, object]], report: dict[str, object] | None = None) -> list[dict[str, object]]:
     """A script that makes these calls in its first turn and reports in its second."""
     return [
         {"turn": 1, "reply": [{"tool": name, "input": given} for name, given in tools]},
@@ -210,7 +210,7 @@ def test_a_request_that_can_not_be_carried_out_makes_nothing(
 ) -> None:
     before = snapshot(root)
     with pytest.raises(error) as caught:
-        delegate(service, **options)
+        anyio.run(partial(service.delegate, DelegateRequest(("What?",), **options)))  # type: ignore[arg-type]
     assert getattr(caught.value, "exit_code", None) == 2
     assert "\n" not in str(caught.value)
     assert snapshot(root) == before
@@ -298,10 +298,14 @@ def test_what_a_hostile_worker_leaves_is_refused_and_named(make_service: MakeSer
 
 
 def test_a_draft_elsewhere_than_asked_needs_a_person(make_service: MakeService, cones: Path) -> None:
-    text = '## What I found\n\n> "Cone 6 was reached at 1222 degrees." (inputs/cones.md:3)\n'
-    given = {"text": text, "target": "research/other.md", "title": "Cone 6"}
-    service = make_service(script=rules(("read_input", {"name": "cones.md"}), ("write_draft", given)))
-    [task] = delegate(service, "Cone 6", inputs=(cones,), target="research/cones.md", review="auto").tasks
+    def elsewhere(assignment: Assignment) -> Ending | None:
+        body = '## What I found\n\n> "Cone 6 was reached at 1222 degrees." (inputs/cones.md:3)\n'
+        text = f"---\ntarget: research/other.md\nedit: create\nprovenance: external\n---\n{body}"
+        (assignment.drafts_folder / "other.md").write_text(text)
+        return Reported("done", None, True, 0.1)
+
+    service = make_service(pool=InProcessPool(instead=elsewhere))
+    [task] = delegate(service, "Cone 6", inputs=(cones,), review="auto").tasks
     assert task.status == "in_review"
     assert "elsewhere" in {f.kind for f in task.drafts[0].findings}
 
@@ -450,7 +454,7 @@ def test_a_second_draft_of_a_committed_key_is_a_duplicate(make_service: MakeServ
 
 def test_twenty_drafts_on_one_card_in_any_order_none_is_lost(make_service: MakeService, root: Path) -> None:
     make_service().add_project("Kiln", id="kiln", text="## Firing\n\nThe log.\n")
-    drafts = []
+    drafts: list[DraftView] = []
     for k in range(20):
         given = {"text": f"- remark {k}\n", "target": "projects/kiln.md", "edit": "append", "section": "firing"}
         if k % 2:
