@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..memory.ids import TaskId
+from . import wire
 from .definition import AgentDefinition
+from .messages import well_formed
 
 
 @dataclass(frozen=True)
@@ -57,3 +59,26 @@ class Assignment:
     def log(self) -> Path:
         """Where stderr and noise go."""
         return self.folder / str(self.attempt) / "worker.log"
+
+
+def hello(assignment: Assignment) -> wire.Hello:
+    """The assignment as the worker gets it."""
+    agent, limits = assignment.agent, assignment.limits
+    return wire.Hello(
+        task=assignment.task,
+        attempt=assignment.attempt,
+        agent=wire.AgentOnWire(id=agent.id, prompt=well_formed(agent.prompt), tools=tuple(sorted(agent.tools))),
+        text=well_formed(assignment.text),
+        target=assignment.target,
+        feedback=None if assignment.feedback is None else well_formed(assignment.feedback),
+        answer=assignment.answer,
+        inputs=assignment.inputs,
+        folders=wire.Folders(
+            snapshot=str(assignment.snapshot),
+            space=str(assignment.space),
+            inputs=str(assignment.inputs_folder),
+            drafts=str(assignment.drafts_folder),
+        ),
+        limits=wire.WorkerLimits(seconds=limits.seconds, silence=limits.silence, turns=limits.turns),
+        model=assignment.model,
+    )

@@ -42,26 +42,22 @@ class Drafting:
     def write(self, given: WriteDraft) -> str:
         """Write a draft as the tool `write_draft` describes it; what came of it, for the model."""
         target = self._where(given)
-        before = self._reading.text(target)
+        sources = given.sources or ()
+        if isinstance(target, FileTarget):
+            before = self._reading.text(target)
+            change = CardEdit(_card_of(target), "create" if before is None else "replace", text=_whole(before, given))
+            entries = self._entries(given.index or (), parse_document(change.text), target, None)
+            return self._put(given.name, target, change, entries, sources)
+        before = self._seen(target)
         edit = given.edit or _edit(target, before, given)
         section = given.section
         if section is not None and before is not None and edit != "create":
             section = section_of(parse_document(before), section, "section")
-        text = "" if edit == "remove" else given.text
         title = given.title if edit == "create" and isinstance(target, CardTarget) else None
-        if isinstance(target, FileTarget):
-            section, edit = None, ("create" if before is None else "replace")
-        change = CardEdit(
-            CardTarget("projects", target.project) if isinstance(target, FileTarget) else target,
-            edit,
-            section,
-            given.old_text or "",
-            text,
-            title,
-        )
-        after = parse_document(text if isinstance(target, FileTarget) else apply_edit(before, change, _ANY_DAY))
-        entries = self._entries(given.index or (), after, target, section)
-        return self._put(given.name, target, change, entries, given.sources or ())
+        text = "" if edit == "remove" else given.text
+        change = CardEdit(target, edit, section, given.old_text or "", text, title)
+        entries = self._entries(given.index or (), self._tried(change), target, section)
+        return self._put(given.name, target, change, entries, sources)
 
     def propose(self, given: ProposeEdit) -> str:
         """Write the draft of a small edit; what came of it, for the model."""
@@ -82,8 +78,7 @@ class Drafting:
                 "or add text by write_draft with edit=append"
             )
         change = CardEdit(target, kind, section, given.old_text, given.new_text)
-        after = parse_document(apply_edit(before, change, _ANY_DAY))
-        entries = self._entries((given.index_entry,), after, target, section)
+        entries = self._entries((given.index_entry,), self._tried(change), target, section)
         return self._put(None, target, change, entries, given.sources or ())
 
     def edit(self, given: EditDraft) -> str:
@@ -102,9 +97,19 @@ class Drafting:
             return f"{name}: changed"
         before = edit_of(draft, None)
         change = CardEdit(before.target, before.kind, before.section, before.old_text, changed, before.title)
-        apply_edit(self._reading.text(draft.target), change, _ANY_DAY)
+        self._tried(change)
         self._write(name, self._rendered(draft.target, change, draft.index, draft.sources))
         return f"{name}: changed"
+
+    def _seen(self, target: CardTarget | NoteTarget) -> str | None:
+        """The text of a card as it is now; a note is not for sub-agents to read, so a change of it is not tried."""
+        return None if isinstance(target, NoteTarget) else self._reading.text(target)
+
+    def _tried(self, change: CardEdit) -> Document:
+        """The card as it would be; raises EditRefused."""
+        if isinstance(change.target, NoteTarget):
+            return parse_document(change.text)
+        return parse_document(apply_edit(self._seen(change.target), change, _ANY_DAY))
 
     def _where(self, given: WriteDraft) -> Target:
         """The target of a draft: the task's, else the one named, else a new finding."""
@@ -213,7 +218,7 @@ class Drafting:
     ) -> bool:
         """A file of a project: Markdown is the draft's body, anything else lies beside its draft."""
         edit: EditKind = "create" if self._reading.text(target) is None else "replace"
-        change = CardEdit(CardTarget("projects", target.project), edit, text=text)
+        change = CardEdit(_card_of(target), edit, text=text)
         if target.path.endswith(".md"):
             return self._write(name, self._rendered(target, change, entries, sources))
         beside = name.removesuffix(".md")
@@ -268,9 +273,26 @@ class Drafting:
         return next((one for one in self.names if one.lower() == name.lower()), name)
 
 
-def _edit(target: Target, before: str | None, given: WriteDraft) -> EditKind:
-    if before is None:
-        return "create"
+def _edit(target: CardTarget | NoteTarget, before: str | None, given: WriteDraft) -> EditKind:
+    """The kind of change that a model means when it doesn't say."""
     if given.old_text:
         return "replace" if given.text else "remove"
-    return "replace" if isinstance(target, FileTarget) else "append"
+    return "create" if before is None and isinstance(target, CardTarget) else "append"
+
+
+def _whole(before: str | None, given: WriteDraft) -> str:
+    """The whole new text of a project's file, of which a draft never changes a part."""
+    if before is None:
+        return given.text
+    if given.edit == "create":
+        raise ToolRefused("write_draft: there is such a file already; leave edit out to replace it as a whole")
+    if given.old_text:
+        place = find_once(before, given.old_text, 0, len(before), "the file")
+        return before[: place.start] + given.text + before[place.end :]
+    if given.edit == "append":
+        return before + ("" if before.endswith("\n") or not before else "\n") + given.text
+    return given.text
+
+
+def _card_of(target: FileTarget) -> CardTarget:
+    return CardTarget("projects", target.project)

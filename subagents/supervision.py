@@ -12,7 +12,7 @@ import anyio
 
 from ..memory.ids import shown
 from . import wire
-from .assignment import Assignment
+from .assignment import Assignment, hello
 from .child import Child
 from .ending import Ending, Failed, Reported, Stopped, TimedOut
 from .host import Host, RequestRefused
@@ -268,29 +268,6 @@ class Supervision:
         if self._log.last_line:
             reason += f"; its last words: {shown(self._log.last_line, 200)}"
         return Failed(reason, exit_code, signal, seconds)
-
-
-def hello(assignment: Assignment) -> wire.Hello:
-    """The assignment as the worker gets it."""
-    agent, limits = assignment.agent, assignment.limits
-    return wire.Hello(
-        task=assignment.task,
-        attempt=assignment.attempt,
-        agent=wire.AgentOnWire(id=agent.id, prompt=well_formed(agent.prompt), tools=tuple(sorted(agent.tools))),
-        text=well_formed(assignment.text),
-        target=assignment.target,
-        feedback=None if assignment.feedback is None else well_formed(assignment.feedback),
-        answer=assignment.answer,
-        inputs=assignment.inputs,
-        folders=wire.Folders(
-            snapshot=str(assignment.snapshot),
-            space=str(assignment.space),
-            inputs=str(assignment.inputs_folder),
-            drafts=str(assignment.drafts_folder),
-        ),
-        limits=wire.WorkerLimits(seconds=limits.seconds, silence=limits.silence, turns=limits.turns),
-        model=assignment.model,
-    )
 
 
 def _single(error: Exception) -> Exception:

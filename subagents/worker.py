@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TypedDict, TypeVar
 
 from .. import __version__
+from ..staging.clip import clip
 from . import wire
 from .drafting import Drafting
 from .errors import SubagentFault
 from .loop import Said, work
-from .messages import Message, well_formed
+from .messages import Message, ToolUse, well_formed
 from .prompt import first_message, prefix_sha, read_snapshot, system_blocks, tools
 from .reading import Reading
 from .toolinput import ReportInput
@@ -134,10 +135,17 @@ def run(line: Line) -> None:
     def ask(delta: tuple[Message, ...]) -> Said:
         said = line.model(prefix, delta)
         if said.calls:
-            line.progress(", ".join(call.name for call in said.calls))
+            line.progress(", ".join(_told(call) for call in said.calls))
         return said
 
     line.report(work(first_message(task), ask, toolbox, task.limits.turns))
+
+
+def _told(call: ToolUse) -> str:
+    """What a call does, for a person who watches: `read_input cones.md`."""
+    given = call.input if isinstance(call.input, dict) else {}
+    what = next((given[name] for name in ("card", "name", "query", "target", "title") if given.get(name)), "")
+    return f"{call.name} {clip(' '.join(what.split()), 60)}".strip() if isinstance(what, str) else call.name
 
 
 def main() -> int:

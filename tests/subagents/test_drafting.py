@@ -369,3 +369,33 @@ def test_a_card_that_is_a_link_is_not_changed_by_a_worker(bench: Bench) -> None:
 def test_creating_what_is_there(bench: Bench) -> None:
     told = bench.toolbox().refused("write_draft", target="projects/kiln.md", text=TEXT, edit="create")
     assert "it exists already; append to it or replace a passage of it" in told
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"text": "Now.\n"}, "Now.\n"),
+        ({"text": "Now.\n", "edit": "append"}, "# Launch\n\nSoon.\nNow.\n"),
+        ({"text": "Now.", "edit": "replace", "old_text": "Soon."}, "# Launch\n\nNow.\n"),
+        ({"text": "", "edit": "remove", "old_text": "Soon."}, "# Launch\n\n\n"),
+    ],
+)
+def test_a_file_is_drafted_as_a_whole(bench: Bench, fields: dict[str, Any], text: str) -> None:
+    bench.toolbox().ok("write_draft", target="projects/kiln/sales/launch.md", **fields)
+    made = draft(bench, "launch.md")
+    assert (made.edit, made.body) == ("replace", text)
+
+
+def test_a_file_that_is_there_is_not_created(bench: Bench) -> None:
+    tools = bench.toolbox()
+    told = tools.refused("write_draft", target="projects/kiln/sales/launch.md", text="x", edit="create")
+    assert "there is such a file already" in told
+
+
+def test_a_note_is_changed_without_being_read(bench: Bench) -> None:
+    """What stands in MEMORY.md is not for sub-agents, not even in the words of a refusal."""
+    tools = bench.toolbox(target="MEMORY.md")
+    tools.ok("write_draft", text="- Ana fires on Mondays\n")
+    assert (draft(bench, "MEMORY.md").edit, draft(bench, "MEMORY.md").section) == ("append", None)
+    said = tools.ok("write_draft", text="- x\n", old_text="- Ana prefers evenings\n", name="other")
+    assert "mornings" not in said and draft(bench, "other.md").edit == "replace"

@@ -13,13 +13,13 @@ from textwrap import dedent
 import pytest
 
 from onepen.subagents import wire
+from onepen.subagents.assignment import hello
 from onepen.subagents.ending import Failed, Reported, TimedOut
 from onepen.subagents.environment import child_environment
 from onepen.subagents.messages import Text
 from onepen.subagents.model import ModelReply, Usage
 from onepen.subagents.pool import Limits, RequestRefused
 from onepen.subagents.prompt import first_message, prefix_sha, read_snapshot, system_blocks, tools
-from onepen.subagents.supervision import hello
 from onepen.testing.bench import Bench, ScriptedHost, agent, call
 from onepen.testing.worker import worker
 
@@ -45,7 +45,7 @@ def test_a_whole_attempt(bench: Bench) -> None:
     assert host.heard[0] == (first_message(bench.assignment()),)
     assert [result.is_error for result in host.results] == [False, False, False]
     assert host.asked == [("search", {"query": "cone 6"})]
-    assert host.told == ["started", "read_input, search", "propose_edit", "report"]
+    assert host.told == ["started", "read_input cones, search cone 6", "propose_edit kiln", "report"]
     assert not (bench.folder / "1" / "worker.log").exists()
 
 
@@ -100,10 +100,8 @@ def test_it_may_use_no_more_turns_than_it_was_given(bench: Bench) -> None:
 
 
 def test_a_refused_request_ends_it_at_once(bench: Bench) -> None:
-    started = time.monotonic()
     ending = bench.run(None, ScriptedHost([RequestRefused("over budget")]))
     assert isinstance(ending, Failed) and ending.reason == "over budget" and ending.exit_code == 1
-    assert time.monotonic() - started < 1.9
     assert bench.log == "over budget\n"
 
 
