@@ -6,7 +6,7 @@
 #   make prove                       the long forms too
 #   make lint                        ruff, mypy and the import contracts
 #   make bench                       start-up times and memory
-#   make docs                        the reference pages that are made from code
+#   make docs                        the pages that are made from code, and the sessions that pages show
 #   make lock                        pin the dependencies anew
 
 SHELL := /bin/bash
@@ -53,6 +53,7 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/session.py README.md docs/tutorial.md
 
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv

@@ -30,11 +30,10 @@ run() {
     printf '\n'
     "$@"
 }
-# One field of a JSON document on stdin: `field drafts 0 id`.
-field() { python -c 'import json, sys
-value = json.load(sys.stdin)
-for key in sys.argv[1:]: value = value[int(key) if key.isdigit() else key]
-print(value)' "$@"; }
+# Fields of the one draft in a JSON document on stdin, a line each.
+draft_fields() { python -c 'import json, sys
+(draft,) = json.load(sys.stdin)["drafts"]
+for field in sys.argv[1:]: print(draft[field])' "$@"; }
 
 step "A workspace: plain files, fit for git"
 run onepen init "$place"
@@ -44,8 +43,7 @@ cd "$place"
 step "A sub-agent, in a process of its own, reads, drafts and reports"
 run onepen delegate "$question" --agent researcher --input "$input"
 
-draft=$(onepen drafts --json | field drafts 0 id)
-target=$(onepen drafts --json | field drafts 0 target)
+{ read -r draft; read -r target; } < <(onepen drafts --json | draft_fields id target)
 step "The draft waits for you: its quotes, each with file:line, as a change to memory"
 run onepen show "$draft"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timeout(180)  # each demo starts eight programs, one after another
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 KILN = "# Kiln\n\nThe kiln was rebuilt in 2024.\nCone 6 was reached at 1222 degrees on 3 November.\nThe floor is oak.\n"
 HONEY = "# Bees\n\nThe linden honey was spun on 14 July.\nThere are nine hives behind the barn.\n"
@@ -73,14 +75,21 @@ def test_a_question_whose_answer_is_not_there_says_so(tmp_path: Path) -> None:
     assert "submarine" in text and "not found" in text.lower()
 
 
-def test_it_runs_again_over_its_own_remains_and_spares_other_folders(tmp_path: Path) -> None:
+def test_it_replaces_what_an_earlier_demo_left(tmp_path: Path) -> None:
+    place = tmp_path / "a"
+    place.mkdir()
+    (place / ".demo").touch()
+    (place / "stale.md").touch()
     texts = notes(tmp_path / "kiln", "kiln.md", KILN)
-    for _ in range(2):
-        card(demo(tmp_path / "a", Q="When was cone 6 reached?", INPUT=texts), tmp_path / "a")
+    assert "1222" in card(demo(place, Q="When was cone 6 reached?", INPUT=texts), place)
+    assert not (place / "stale.md").exists()
+
+
+def test_it_spares_a_folder_that_it_did_not_make(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "letter.txt").write_text("dear\n", encoding="utf-8")
-    done = demo(mine, Q="When was cone 6 reached?", INPUT=texts)
+    done = demo(mine)
     assert done.returncode == 1
     assert "move it away" in done.stderr
     assert [path.name for path in mine.iterdir()] == ["letter.txt"]

@@ -100,8 +100,9 @@ def _opens_for_writing(call: ast.Call, mode_at: int) -> bool:
 @pytest.mark.parametrize(
     "line",
     [
-        "open(path, 'w')", "open(path, mode='ab')", "open(path, mode)", "io.open(path, 'x')", "path.open('r+')", "Path.open(p, mode=m)",
-        "path.open(mode='w')", "path.write_text('')", "path.write_bytes(b'')", "path.touch()", "path.mkdir()",
+        "open(path, 'w')", "open(path, mode='ab')", "open(path, mode)", "io.open(path, 'x')", "path.open('r+')",
+        "path.open(mode='w')", "Path.open(p, mode=m)",
+        "path.write_text('')", "path.write_bytes(b'')", "path.touch()", "path.mkdir()",
         "path.unlink()", "path.replace(other)", "path.rename(other)", "os.open(p, os.O_RDONLY | os.O_CREAT)",
         "os.replace(a, b)", "os.unlink(a)", "os.makedirs(a)", "shutil.copy(a, b)", "shutil.rmtree(a)",
         "tempfile.mkdtemp()", "tempfile.NamedTemporaryFile()", "sqlite3.connect(a)", "os.symlink(a, b)",
