@@ -24,8 +24,9 @@ from .reconcile import reconcile
 from .redo import Addition, FileChange, Line, Rewrite
 from .registry import HEADING as REGISTRY_HEADING
 from .registry import with_agent
-from .splice import Splice, splices
+from .splice import splices
 from .target import BadTarget, CardTarget, Shelf, parse_target
+from .text_change import text_changes
 from .view import HEADINGS, UnreadableText, as_text, card_ids, log_days
 from .workspace import SHELVES, Space
 
@@ -303,7 +304,8 @@ def _commit(
 ) -> Commit:
     changes: list[TextChange] = []
     for rewrite in rewrites:
-        changes += _text_changes(rewrite, desk, change, space)
+        before, after = desk.before[rewrite.path] or b"", desk.after[rewrite.path]
+        changes += text_changes(rewrite, before, after, change.edit, space)
     return Commit(
         v=VERSION,
         id=id,
@@ -319,37 +321,3 @@ def _commit(
         paths=tuple([rewrite.path for rewrite in rewrites] + [addition.path for addition in additions]),
         changes=tuple(changes),
     )
-
-
-def _text_changes(rewrite: Rewrite, desk: _Desk, change: Change, space: Space) -> list[TextChange]:
-    """The pieces of a file as text, each with its section; none for a file that is no text."""
-    path, before, after = rewrite.path, desk.before[rewrite.path] or b"", desk.after[rewrite.path]
-    try:
-        if rewrite.before is None:
-            return [TextChange(path, None, "", after.decode())]
-        if change.edit is None or path != space.path(change.edit.target):
-            section = change.edit.target.card if change.edit and isinstance(change.edit.target, CardTarget) else None
-            return [TextChange(path, section, piece.old.decode(), piece.new.decode()) for piece in rewrite.pieces]
-        return _card_changes(path, rewrite.pieces, before.decode(), after.decode())
-    except UnicodeDecodeError:
-        return []
-
-
-def _card_changes(path: str, pieces: tuple[Splice, ...], before: str, after: str) -> list[TextChange]:
-    old_document, new_document = parse_document(before), parse_document(after)
-    changes: list[TextChange] = []
-    raw, shift = before.encode(), 0
-    for piece in pieces:
-        old, new = piece.old.decode(), piece.new.decode()
-        at = len(raw[: piece.offset].decode())
-        if at >= old_document.body_start or not old_document.front.present:
-            document, offset, text = (new_document, at + shift, new) if new.strip() else (old_document, at, old)
-            section = section_at(document, offset + len(text) - len(text.lstrip()))
-            changes.append(TextChange(path, section, old, new))
-        shift += len(new) - len(old)
-    return changes
-
-
-def section_at(document: Document, offset: int) -> str | None:
-    """The id of the section that a char offset lies in; None before the first one."""
-    return next((section.id for section in reversed(document.sections) if section.start <= offset), None)

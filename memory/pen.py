@@ -65,7 +65,8 @@ from .lock import NetworkFileSystem, PenLock, PenLost
 from .machine import Counters
 from .problem import Problem
 from .recovery import Rollforward, follow, roll_forward
-from .redo import ForeignRedo, Record, Rewrite, Scan, encode, scan
+from .redo import ForeignRedo, Record, RedoDamaged, Rewrite, encode
+from .redo_log import RedoLog, SyncInDoubt
 from .refusal import NothingToChange
 from .view import REDO_LOG, file_names, read_file
 from .workspace import NoSuchClient, Space, Workspace
@@ -82,6 +83,7 @@ __all__ = [
     "PenLost",
     "PutRefused",
     "RecoveryNeeded",
+    "RedoDamaged",
     "holder",
 ]
 
@@ -120,7 +122,7 @@ class Pen:
         self._done = Rollforward()
         self._doubt: RecoveryNeeded | None = None
         self._closed = False
-        self._size = 0
+        self._redo = RedoLog(workspace.root, workspace.settings.id, disk)
         self._sealed: dict[str, date] = {}
         self._machine = ""
         self._epoch = 0
@@ -185,7 +187,7 @@ class Pen:
         self._ledger.highest = number
         if composed.sealed_all:
             self._sealed[space.prefix] = now.date()
-        if self._size >= _CHECKPOINT_BYTES:
+        if self._redo.size >= _CHECKPOINT_BYTES:
             self._try_checkpoint()
         return composed.commit
 
@@ -199,7 +201,7 @@ class Pen:
 
     def checkpoint(self) -> None:
         """Wait until all files are on the disk, then trim the redo log; raises PenLost or an OSError."""
-        if not self._size:
+        if not self._redo.size:
             return
         self._fence()
         self._doubt = RecoveryNeeded(REDO_LOG, "a checkpoint was broken off")  # a sync that failed is not tried again
@@ -212,8 +214,7 @@ class Pen:
             with suppress(FileNotFoundError):
                 files.sync_folder(folder, disk=self._disk)
         self._count()
-        files.truncate(root / REDO_LOG, 0, disk=self._disk)
-        self._size = 0
+        self._redo.trim()
         self._done.touched.clear()
         self._doubt = None
 
@@ -238,7 +239,7 @@ class Pen:
 
     def _begin(self, new_machine: Callable[[], str], new_room: bool) -> None:
         room, root = self._workspace.machine_room, self._workspace.root
-        found = self._scan_redo()
+        found = self._redo.read()
         counters = machine.read_counters(room)
         epochs = [record.epoch for record in found.records]
         self._epoch = 1 + max([counters.epoch if counters else 0, *epochs])
@@ -247,7 +248,9 @@ class Pen:
         self._count()  # from here on a holder that lost the lock finds another epoch
         self._lock.note(self._workspace, self._clock.now(), self._disk)
         self._machine = machine.read_machine(room) or machine.name_machine(room, new_machine, self._disk)
-        self._prepare_log(found)
+        torn = self._redo.prepare(found)
+        if torn is not None:
+            self._done.problems.append(torn)
         if found.records:
             self._recover(found.records)
         for space in self._workspace.spaces():
@@ -259,30 +262,6 @@ class Pen:
             self._done.problems.append(Problem(".onepen", 0, "machine_room_made", "info", message))
         self._count()
         machine.keep_ballast(room, self._disk)
-
-    def _scan_redo(self) -> Scan:
-        data = read_file(self._workspace.root, REDO_LOG) or b""
-        found = scan(data, REDO_LOG)
-        wanted = self._workspace.settings.id
-        for record in found.records:
-            if record.workspace != wanted:
-                reason = f"written for another workspace ({record.workspace}, this one is {wanted})"
-                raise ForeignRedo(REDO_LOG, reason)
-        self._size = len(data) - len(found.torn_tail)
-        return found
-
-    def _prepare_log(self, found: Scan) -> None:
-        """A log that is there and ends with a good record; what was torn is kept aside."""
-        log = self._workspace.root / REDO_LOG
-        if not log.exists():
-            files.create_exclusive(log, b"", sync=True, disk=self._disk)
-            files.sync_folder(log.parent.parent, disk=self._disk)
-        if found.torn_tail:
-            name = f"torn-{files.sha256(found.torn_tail)[:8]}"
-            files.replace(log.with_name(name), found.torn_tail, tmp=f".{name}.new.tmp", sync=True, disk=self._disk)
-            files.truncate(log, self._size, disk=self._disk)
-            message = f"its last record was torn and had never been acknowledged; it was cut, a copy is in {name}"
-            self._done.problems.append(Problem(REDO_LOG, 0, "redo_torn", "warning", message))
 
     def _recover(self, records: tuple[Record, ...]) -> None:
         root = self._workspace.root
@@ -347,21 +326,19 @@ class Pen:
             raise self._doubt from e
         self._doubt = None
 
-    def _append_record(self, commit: str, record: bytes) -> None:
-        log = self._workspace.root / REDO_LOG
+    def _append_record(self, commit: str, line: bytes) -> None:
         self._doubt = RecoveryNeeded(commit, "it was broken off")
         try:
-            files.append(log, record, sync=True, expect_size=self._size, disk=self._disk)
+            self._redo.append(line)
+        except SyncInDoubt as e:
+            self._doubt = RecoveryNeeded(commit, e.message)
+            raise self._doubt from e
         except files.FileMovedOn as e:
             self._doubt = None
-            raise PenLost(str(log), "another process wrote the redo log") from e
-        except OSError as e:
-            if log.stat().st_size == self._size:  # not written, or cut off again: a clean abort
-                self._doubt = None
-                raise
-            self._doubt = RecoveryNeeded(commit, str(e))
-            raise self._doubt from e
-        self._size += len(record)
+            raise PenLost(REDO_LOG, "another process wrote the redo log") from e
+        except OSError:
+            self._doubt = None
+            raise
 
     def _try_checkpoint(self) -> None:
         """Checkpoint, or say why not: what was committed is durable without it."""

@@ -164,6 +164,17 @@ def test_history_tells_the_section_of_each_piece(workspace: Workspace) -> None:
         assert found == [(section, old, new)]
 
 
+def test_history_tells_a_change_of_the_first_line_below_the_front_matter(workspace: Workspace) -> None:
+    (workspace.root / "projects" / "kiln.md").write_text("---\nupdated: 2026-11-01\n---\nold\n")
+    (workspace.root / "MEMORY.md").write_bytes("\ufeffold\nmore\n".encode())
+    with open_pen(workspace) as pen:
+        card = pen.commit(Change(None, "a", "user:ana", edit=edit("replace", old_text="old\n", text="new\n")))
+        note = pen.commit(Change(None, "a", "user:ana", edit=edit("replace", "MEMORY.md", old_text="old", text="new")))
+    assert read(workspace, "projects/kiln.md") == "---\nupdated: 2026-11-30\n---\nnew\n"
+    assert [(c.section, c.old, c.new) for c in card.changes][:1] == [(None, "old\n", "new\n")]
+    assert [(c.section, c.old, c.new) for c in note.changes] == [(None, "old\n", "new\n")]
+
+
 def test_a_renamed_heading_keeps_its_place_in_the_index(workspace: Workspace) -> None:
     change = Change(
         None,

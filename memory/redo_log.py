@@ -1,0 +1,67 @@
+"""The file of the redo log, `.onepen/redo/log`: read at the opening, added to at each commit, then trimmed."""
+
+from pathlib import Path
+
+from . import files
+from .errors import MemoryFault
+from .problem import Problem
+from .redo import ForeignRedo, Scan, scan
+from .view import REDO_LOG, read_file
+
+
+class SyncInDoubt(MemoryFault):
+    """Raised when nobody can tell whether a record is on the disk."""
+
+
+class RedoLog:
+    """The open redo log of a workspace; `size` is that of its good records."""
+
+    def __init__(self, root: Path, workspace: str, disk: files.Disk) -> None:
+        self._root = root
+        self._path = root / REDO_LOG
+        self._workspace = workspace
+        self._disk = disk
+        self.size = 0
+
+    def read(self) -> Scan:
+        """The records that are pending; changes nothing. Raises RedoDamaged or ForeignRedo."""
+        data = read_file(self._root, REDO_LOG) or b""
+        found = scan(data, REDO_LOG)
+        for record in found.records:
+            if record.workspace != self._workspace:
+                reason = f"written for another workspace ({record.workspace}, this one is {self._workspace})"
+                raise ForeignRedo(REDO_LOG, reason)
+        self.size = len(data) - len(found.torn_tail)
+        return found
+
+    def prepare(self, found: Scan) -> Problem | None:
+        """Make the log end with a good record, and be there at all; what was torn is kept aside."""
+        if not self._path.exists():
+            files.create_exclusive(self._path, b"", sync=True, disk=self._disk)
+            files.sync_folder(self._path.parent.parent, disk=self._disk)
+        if not found.torn_tail:
+            return None
+        name = f"torn-{files.sha256(found.torn_tail)[:8]}"
+        beside = self._path.with_name(name)
+        files.replace(beside, found.torn_tail, tmp=f".{name}.new.tmp", sync=True, disk=self._disk)
+        files.truncate(self._path, self.size, disk=self._disk)
+        message = f"its last record was torn and had never been acknowledged; it was cut, a copy is in {name}"
+        return Problem(REDO_LOG, 0, "redo_torn", "warning", message)
+
+    def append(self, line: bytes) -> None:
+        """Add a record's line and wait until it is on the disk.
+
+        Raises FileMovedOn when another process wrote the log, or an OSError: nothing of it is left; SyncInDoubt.
+        """
+        try:
+            files.append(self._path, line, sync=True, expect_size=self.size, disk=self._disk)
+        except OSError as e:
+            if self._path.stat().st_size != self.size:  # it was not cut off again: the sync failed, or the cut
+                raise SyncInDoubt(str(e)) from e
+            raise
+        self.size += len(line)
+
+    def trim(self) -> None:
+        """Empty the log: everything in it is in files that are on the disk."""
+        files.truncate(self._path, 0, disk=self._disk)
+        self.size = 0
