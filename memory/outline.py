@@ -20,6 +20,7 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _EMPHASIS = re.compile(r"(?<!\w)(_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
 _ASCII_DROP = re.compile(r"[^a-z0-9 _-]")
 _ID_LIMIT = 200
+_TITLE_LIMIT = 2_000
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,10 @@ def anchors(titles: list[str]) -> list[str]:
 
 
 def plain(title: str) -> str:
-    """A heading's text without its markup: links become their text, tags and emphasis go."""
+    """A heading's text without its markup: links become their text, tags and emphasis go; cut if very long."""
     if not any(c in title for c in "[<_&"):
         return title
-    text = _TAG.sub("", _LINK.sub(r"\1", title))
+    text = _TAG.sub("", _LINK.sub(r"\1", title[:_TITLE_LIMIT]))
     return html.unescape(_EMPHASIS.sub(r"\2", text))
 
 

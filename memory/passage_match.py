@@ -1,12 +1,14 @@
 """Finding the one place of a text: overlapping places count, and line ends match whichever they are."""
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from .block import line_at
 from .refusal import OldTextAmbiguous, OldTextNotFound
 
-_NEWLINE = r"(?:\r\n|(?<!\r)\n)"
+COUNT_LIMIT = 1_000
+_NEAR_LENGTH = 500
 _NEAR = 55.0
 
 
@@ -36,11 +38,20 @@ def find_once(text: str, old: str, start: int, end: int, where: str) -> Place:
 
 
 def _places(text: str, unix: str, start: int, end: int) -> list[Place]:
-    pattern = _NEWLINE.join(re.escape(line) for line in unix.split("\n"))
-    if unix.endswith("\r"):
-        pattern += r"(?!\n)"  # half of a line end is no place to cut
-    found = re.compile(f"(?=({pattern}))").finditer(text, start, end)
-    return [Place(match.start(1), match.end(1)) for match in found]
+    """The places of a text whose line ends are "\\n", at most `COUNT_LIMIT` of them."""
+    region = text[start:end]
+    # Where, in the region with "\n" line ends, a "\r" was left out.
+    windows = [match.start() - i for i, match in enumerate(re.finditer("\r\n", region))]
+    if windows:
+        region = region.replace("\r\n", "\n")
+    places: list[Place] = []
+    at = region.find(unix)
+    while at >= 0 and len(places) < COUNT_LIMIT:
+        behind = at + len(unix)
+        first, last = bisect_left(windows, at), bisect_left(windows, behind)
+        places.append(Place(start + at + first, start + behind + last))
+        at = region.find(unix, at + 1)
+    return places
 
 
 def _closest(text: str, unix: str, start: int, end: int) -> tuple[str, int]:
@@ -48,7 +59,7 @@ def _closest(text: str, unix: str, start: int, end: int) -> tuple[str, int]:
     # Only a refusal needs it, so nothing else pays for the import.
     from rapidfuzz import fuzz, process
 
-    wanted = next((line.strip() for line in unix.split("\n") if line.strip()), "")
+    wanted = next((line.strip() for line in unix.split("\n") if line.strip()), "")[:_NEAR_LENGTH]
     lines = text[start:end].split("\n")
     best = process.extractOne(wanted, lines, scorer=fuzz.ratio, score_cutoff=_NEAR) if wanted else None
     if best is None:

@@ -12,7 +12,7 @@ class CardExists(EditRefused):
     """Raised when a card that is to be created is there already."""
 
     def __init__(self, target: str) -> None:
-        super().__init__(f"{target}: it exists already; append to it or replace a passage of it", hint=f"show {target}")
+        super().__init__(f"{target}: it exists already; append to it or replace a passage of it")
         self.target = target
 
 

