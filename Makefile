@@ -45,7 +45,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p onepen
-	$(BIN)/mypy tests benchmarks docs
+	$(BIN)/mypy tests benchmarks docs examples
 	$(BIN)/lint-imports --no-logo
 
 bench: $(READY)
