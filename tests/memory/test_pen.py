@@ -17,7 +17,7 @@ from onepen.memory.ids import AgentId, CardId, ClientId
 from onepen.memory.index import IndexEntry
 from onepen.memory.links import LinkLeadsOut
 from onepen.memory.pen import AlreadyCommitted, EntryWithoutSection, IdTaken, Pen, PutRefused
-from onepen.memory.redo import ForeignRedo, RedoDamaged
+from onepen.memory.redo import Addition, ForeignRedo, RedoDamaged, scan
 from onepen.memory.target import CardTarget, NoteTarget, parse_target
 from onepen.memory.view import View
 from onepen.memory.workspace import NoSuchClient, Workspace, open_workspace
@@ -311,6 +311,11 @@ def test_equal_lines_in_one_minute_all_stay(workspace: Workspace) -> None:
     with open_pen(workspace) as pen:
         pen.commit(note)
         pen.commit(note)
+        added = [c for r in scan((workspace.root / REDO).read_bytes()).records for c in r.files]
+        seen = [
+            [line.seen for line in c.lines] for c in added if isinstance(c, Addition) and c.path.startswith("memory")
+        ]
+        assert seen == [[0, 1], [2, 3]]  # by which recovery tells them apart
     assert read(workspace, "memory/2026-11-30.md") == "- 14:05+01:00 [note] called Ana\n" * 4
 
 
@@ -501,6 +506,20 @@ def test_a_torn_tail_is_cut_with_a_copy(workspace: Workspace, tmp_path: Path) ->
         assert pen.commit(Change(None, "x", "u", log=(("note", "y"),))).id == "c2-k3x9ab"
     with open_pen(workspace) as pen:
         assert pen.recovered == ()
+
+
+@pytest.mark.parametrize("rubbish", [b'{"a":1}{"a":2}', b'{"a":', b"\0" * 5000, b"deadbeef {}\n"])
+def test_rubbish_in_the_redo_log_is_set_aside_once(workspace: Workspace, rubbish: bytes) -> None:
+    (workspace.machine_room / "redo").mkdir()
+    (workspace.root / REDO).write_bytes(rubbish)
+    before = untouched(workspace)
+    with open_pen(workspace) as pen:
+        assert [p.kind for p in pen.recovered] == ["redo_torn"]
+        assert untouched(workspace) == before
+        pen.commit(REFIRE)
+    with open_pen(workspace) as pen:
+        assert pen.recovered == ()
+    assert [p.read_bytes() for p in (workspace.machine_room / "redo").glob("torn-*")] == [rubbish]
 
 
 def test_damage_before_a_good_record_stops_and_cuts_nothing(workspace: Workspace, tmp_path: Path) -> None:
