@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from .document import Document, Section
 from .errors import MemoryFault
 from .ids import shown
-from .oneline import clip, first_sentence, flaw, made_safe
+from .oneline import first_sentence, flaw, made_safe, shortened
 from .outline import outline, plain
 
 SUMMARY_LIMIT = 200
@@ -130,7 +130,8 @@ def auto_entry(document: Document, section: Section) -> IndexEntry:
 
 def escaped(title: str) -> str:
     """A title as the text of a Markdown link: one line, its special characters escaped."""
-    return re.sub(r"([\\\[\]<>`])", r"\\\1", clip(" ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", title).split()), 200))
+    line = " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", title).split())
+    return re.sub(r"([\\\[\]<>`])", r"\\\1", shortened(line, 200))
 
 
 def unescaped(label: str) -> str:

@@ -1,7 +1,8 @@
 """Text for one line of an index: checked where an agent wrote it, made safe where onepen takes it from a card."""
 
 import re
-import unicodedata
+
+from .clip import boundary
 
 # Control and format characters, separators that end a line for some readers, and tag characters.
 _UNSEEN = re.compile(
@@ -49,21 +50,18 @@ def made_safe(text: str, limit: int) -> str:
     text = re.sub(r"[<>`\[\]\\]", " ", text)
     text = _URL.sub("…", text)
     text = " ".join(text.split()).lstrip("# ")
-    text = clip(text, limit)
+    text = shortened(text, limit)
     while _AUTO.search(text):
         text = text[: -len("(auto)")].rstrip()
     return text
 
 
-def clip(text: str, limit: int) -> str:
+def shortened(text: str, limit: int) -> str:
     """The text cut to `limit` characters, at a blank if one is near, never inside what people see as one."""
     if len(text) <= limit:
         return text
     blank = text.rfind(" ", limit * 2 // 3, limit)
-    at = blank if blank > 0 else limit - 1
-    while at > 0 and _joined(text, at):
-        at -= 1
-    return text[:at].rstrip() + "…"
+    return text[: blank if blank > 0 else boundary(text, limit - 1)].rstrip() + "…"
 
 
 def first_sentence(text: str) -> str:
@@ -74,24 +72,3 @@ def first_sentence(text: str) -> str:
             end = _SENTENCE.search(bare)
             return bare[: end.end()] if end else bare
     return ""
-
-
-def _joined(text: str, at: int) -> bool:
-    """Whether a cut before `at` would part what people see as one character (most of UAX 29)."""
-    before, after = text[at - 1], text[at]
-    if before == "\u200d" or after in "\u200d\ufe0e\ufe0f" or unicodedata.category(after)[0] == "M":
-        return True
-    if "\U0001f3fb" <= after <= "\U0001f3ff":
-        return True
-    return _is_flag(before) and _is_flag(after) and _flags_before(text, at) % 2 == 1
-
-
-def _is_flag(character: str) -> bool:
-    return "\U0001f1e6" <= character <= "\U0001f1ff"
-
-
-def _flags_before(text: str, at: int) -> int:
-    start = at
-    while start > 0 and _is_flag(text[start - 1]):
-        start -= 1
-    return at - start

@@ -7,6 +7,7 @@ from typing import Self
 
 from ..memory.card import CardEdit, EditRefused
 from ..memory.change import Change, FileEntry, Put
+from ..memory.clip import clip
 from ..memory.clock import Clock
 from ..memory.files import sha256
 from ..memory.history import Commit, read_commits
@@ -17,7 +18,6 @@ from ..memory.scaffold import Planned
 from ..memory.target import CardTarget, FileTarget
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace
-from ..staging.clip import clip
 from ..staging.draft import Draft, edit_of, file_bytes
 from ..staging.verdict import Accepted
 from .dossier import Dossier

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..memory.clip import clip
 from .characters import visible
-from .clip import clip
 from .draft import Draft
 
 MAX_LINES = 2_000

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from onepen.memory.document import parse_document
 from onepen.memory.entry import EntryRefused, IndexEntry, auto_entry, entry_key, parse_entry, render_entry
-from onepen.memory.oneline import clip, first_sentence, flaw, made_safe
+from onepen.memory.oneline import first_sentence, flaw, made_safe, shortened
 
 anything = st.text(max_size=60)
 tricky = st.text(alphabet=st.sampled_from("ab |·—-`#<>[]()!\\.,:/\n\r\u2028é(auto)"), max_size=30)
@@ -147,7 +147,7 @@ def test_made_safe_is_safe(text: str, limit: int) -> None:
 @pytest.mark.parametrize("whole", ["👩‍👩‍👧", "🇩🇪", "é", "👍🏽", "☺️"])
 def test_a_cut_never_parts_what_is_seen_as_one_character(whole: str) -> None:
     for shift in range(8):
-        cut = clip("x" * shift + whole * 20, 14)
+        cut = shortened("x" * shift + whole * 20, 14)
         rest = cut.removesuffix("…")[shift:]
         assert rest == whole * (len(rest) // len(whole))
         assert len(cut) <= 14
