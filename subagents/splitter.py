@@ -14,6 +14,7 @@ MAX_LINE = 4 << 20
 """Bytes that a line of the wire may have, its end included."""
 
 _MOST_OBJECTS = 64
+_NEEDLE = b'"type"'  # every message has it; what hasn't need not be parsed
 _OBJECT = re.compile(r'\{\s*"')
 
 
@@ -48,9 +49,16 @@ class LineSplitter(Generic[M]):
         """The messages and the noise that these bytes complete, in order."""
         found: list[M | Noise] = []
         start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            found.extend(self._line(data[start : end + 1]))
-            start = end + 1
+        end = data.rfind(b"\n") + 1
+        while start < end:
+            quiet = start if self._held or self._skipping else _quiet_end(data, start, end)
+            if quiet > start:
+                found.append(Noise(data[start:quiet], "no message"))
+                start = quiet
+            else:
+                after = data.index(b"\n", start) + 1
+                found.extend(self._line(data[start:after]))
+                start = after
         found.extend(self._hold(data[start:]))
         return found
 
@@ -91,8 +99,8 @@ class LineSplitter(Generic[M]):
         yield Noise(head, f"a line longer than {MAX_LINE} bytes, of which these are the first", meant=head[:1] == b"{")
 
     def _read(self, line: bytes) -> Iterator[M | Noise]:
-        if b"{" not in line:
-            yield Noise(line, "not JSON")
+        if _NEEDLE not in line:
+            yield Noise(line, "no message")
             return
         try:
             yield self._adapter.validate_json(line)
@@ -134,3 +142,9 @@ class LineSplitter(Generic[M]):
         except (ValidationError, RecursionError) as e:
             reason = first_error(e) if isinstance(e, ValidationError) else "nested too deeply"
             return Noise(text.encode(), reason if meant else "not a message of the wire", meant)
+
+
+def _quiet_end(data: bytes, start: int, end: int) -> int:
+    """Where the lines from `start` end that can't hold a message: a flood of them is one piece of noise."""
+    needle = data.find(_NEEDLE, start, end)
+    return end if needle < 0 else data.rfind(b"\n", start, needle) + 1 or start

@@ -26,6 +26,7 @@ KILL_GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
 
 _PROGRESS = 200
+_PIECE = 100  # what each piece of noise counts besides its bytes: small ones cost us more than they say
 
 T = TypeVar("T")
 
@@ -183,7 +184,7 @@ class Supervision:
                     self._ignored(one, f"it speaks for task {shown(one.task)}, attempt {one.attempt}")
                 else:
                     if isinstance(one, wire.Progress):
-                        self._count(len(one.text))
+                        self._count(len(one.text) + _PIECE)
                     return one
             self._log.flush()
             data = await self._child.read(self._child.stdout)
@@ -197,12 +198,12 @@ class Supervision:
         if noise.meant:
             self._refused_line = noise.reason
         self._log.noise(noise.data, noise.reason)
-        self._count(len(noise.data))
+        self._count(len(noise.data) + _PIECE)
 
     def _ignored(self, message: wire.FromWorker, why: str) -> None:
         line = wire.encode(message)
         self._log.noise(line, f"ignored, {why}")
-        self._count(len(line))
+        self._count(len(line) + _PIECE)
 
     def _count(self, size: int) -> None:
         self._noise += size

@@ -224,7 +224,7 @@ def test_a_program_that_is_not_there(bench: Bench) -> None:
     )
 
 
-@pytest.mark.parametrize("step", [["flood", 64 << 20], ["endless", 64 << 20]])
+@pytest.mark.parametrize("step", [["flood", 1 << 30], ["endless", 1 << 30], ["shell", "yes '{\"type\"'"]])
 def test_a_flood_is_cut(bench: Bench, step: list[Any]) -> None:
     with took_at_most(10):
         ending = bench.run(worker(step, ["sleep", 600]), limits=Limits(seconds=20, noise_bytes=1 << 20, log_bytes=1000))
