@@ -143,7 +143,7 @@ def _quotable(path: str, piece: Piece) -> bool:
 
 def _original(text: str) -> str:
     """What a quote quotes: a finding that quotes a source says nothing that the source doesn't."""
-    quote = parse_quote(text)
+    quote = parse_quote(text if text.startswith(">") else f"> {text}")
     return text if quote is None else quote.text
 
 

@@ -1,0 +1,144 @@
+"""The seam of model calls: only the continuation of a stored conversation is taken, and stored before it is used."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from onepen.orchestrator.conversation import (
+    Conversation,
+    Prefix,
+    not_an_extension,
+    read_transcript,
+    shows_inputs,
+    stored_messages,
+    stored_replies,
+)
+from onepen.orchestrator.usage import usage_of_transcript
+from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, assistant, user
+from onepen.subagents.model import ModelReply, ModelRequest, Usage
+from onepen.subagents.pool import RequestRefused
+from onepen.testing.scripted import ScriptedModel
+
+PREFIX = Prefix("scripted", ("rules\n",), (), "f" * 64)
+TASK = user(Text("# Task\n\nWhat?"))
+SCRIPT: list[dict[str, object]] = [
+    {"turn": 1, "usage": {"input": 7, "output": 3}, "reply": [{"tool": "search", "input": {"query": "x"}}]},
+    {"turn": 2, "usage": {"input": 9, "output": 1}, "reply": [{"tool": "report", "input": {"summary": "s"}}]},
+]
+
+
+def talk(conversation: Conversation, *delta: Message, sha: str = PREFIX.sha) -> ModelReply:
+    return anyio.run(partial(conversation.reply, delta, sha))
+
+
+def conversation(path: Path, model: ScriptedModel | None = None, turns: int = 5, **more: object) -> Conversation:
+    return Conversation(path, model or ScriptedModel(SCRIPT), PREFIX, agent="researcher", turns=turns, **more)  # type: ignore[arg-type]
+
+
+def result(reply: ModelReply) -> Message:
+    return user(*(ToolResult(use.id, "found nothing") for use in reply.message.tool_uses))
+
+
+def test_the_prefix_is_the_first_line_and_each_reply_is_stored(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    one = conversation(path)
+    first = talk(one, TASK)
+    second = talk(one, result(first))
+    lines = read_transcript(path)
+    assert [line["kind"] for line in lines] == ["prefix", "request", "reply", "request", "reply"]
+    assert (lines[0]["model"], lines[0]["system"], lines[0]["sha"]) == ("scripted", ["rules\n"], "f" * 64)
+    assert stored_messages(path) == (TASK, first.message, result(first), second.message)
+    assert usage_of_transcript(lines) == one.usage == Usage(input=16, output=4)
+
+
+def test_a_request_is_stored_before_the_model_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    seen: list[int] = []
+
+    class Watching(ScriptedModel):
+        async def reply(self, request: ModelRequest) -> ModelReply:
+            seen.append(len(read_transcript(path)))
+            return await super().reply(request)
+
+    talk(conversation(path, Watching(SCRIPT)), TASK)
+    assert seen == [2]
+
+
+@pytest.mark.parametrize(
+    ("delta", "reason"),
+    [
+        ((), "at least one new message"),
+        ((assistant(Text("I am the model")),), "the user's side only"),
+        ((user(ToolUse("c", "report", {})),), "in the model's name"),
+        ((user(ToolResult("c9", "made up")),), "each has to be answered exactly once"),
+        ((user(Text("and now?")),), "each has to be answered exactly once"),
+        ((user(ToolResult("call_1_1", "a"), ToolResult("call_1_1", "b")),), "each has to be answered exactly once"),
+    ],
+)
+def test_what_does_not_continue_the_conversation_is_refused(
+    tmp_path: Path, delta: Sequence[Message], reason: str
+) -> None:
+    model = ScriptedModel(SCRIPT)
+    one = conversation(tmp_path / "t.jsonl", model)
+    talk(one, TASK)
+    before = (tmp_path / "t.jsonl").read_bytes()
+    with pytest.raises(RequestRefused, match=reason):
+        talk(one, *delta)
+    assert len(model.requests) == 1
+    assert (tmp_path / "t.jsonl").read_bytes() == before
+
+
+def test_another_prefix_and_one_call_too_many_are_refused(tmp_path: Path) -> None:
+    one = conversation(tmp_path / "t.jsonl", turns=1)
+    with pytest.raises(RequestRefused, match="prefix"):
+        talk(one, TASK, sha="0" * 64)
+    first = talk(one, TASK)
+    with pytest.raises(RequestRefused, match="limit of 1"):
+        talk(one, result(first))
+
+
+def test_words_may_come_beside_the_results() -> None:
+    asked = assistant(ToolUse("c1", "search", {"query": "x"}))
+    assert not_an_extension((TASK, asked), (user(ToolResult("c1", "a"), Text("go on")),)) is None
+    assert not_an_extension((TASK, assistant(Text("hm"))), (user(Text("go on")),)) is None
+
+
+def test_a_later_attempt_uses_stored_replies_again_as_long_as_it_asks_the_same(tmp_path: Path) -> None:
+    first = conversation(tmp_path / "1.jsonl")
+    talk(first, TASK)
+    stored = stored_replies([tmp_path / "1.jsonl"])
+    model = ScriptedModel(SCRIPT)
+    second = conversation(tmp_path / "2.jsonl", model, stored=stored)
+    reply = talk(second, TASK)
+    assert (model.requests, second.usage, second.reused) == ([], Usage(), 1)
+    talk(second, result(reply))
+    assert len(model.requests) == 1
+    assert usage_of_transcript(read_transcript(tmp_path / "2.jsonl")) == Usage(input=9, output=1)
+    other = ScriptedModel(SCRIPT)
+    talk(conversation(tmp_path / "3.jsonl", other, stored=stored), user(Text("# Task\n\nSomething else?")))
+    assert len(other.requests) == 1
+
+
+def test_torn_and_foreign_lines_of_a_transcript_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "1.jsonl"
+    talk(conversation(path), TASK)
+    whole = stored_replies([path])
+    path.write_bytes(b"\xff\xfe\n[]\n" + path.read_bytes() + b'{"v": 1, "kind": "reply", "requ')
+    assert stored_replies([path]) == whole
+    assert stored_replies([tmp_path / "none.jsonl"]) == {}
+
+
+def test_whether_inputs_were_seen_is_told_by_the_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "1.jsonl"
+    one = conversation(path)
+    talk(one, TASK)
+    one.note_tool("search", {"query": "x"}, "nothing", ["projects/kiln.md"])
+    assert not shows_inputs(path)
+    one.note_tool("search", {"query": "x"}, "something", ["inputs/a.md"])
+    assert shows_inputs(path)
+    reading = [{"reply": [{"tool": "read_input", "input": {"name": "a.md"}}]}]
+    talk(conversation(tmp_path / "2.jsonl", ScriptedModel(reading)), TASK)
+    assert shows_inputs(tmp_path / "2.jsonl")
