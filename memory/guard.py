@@ -19,7 +19,16 @@ from .errors import MemoryFault
 from .ids import shown
 
 Kind = Literal[
-    "link", "not_regular", "hard_link", "too_large", "outside", "missing", "other_device", "too_many", "unreadable"
+    "link",
+    "not_regular",
+    "hard_link",
+    "too_large",
+    "outside",
+    "missing",
+    "other_device",
+    "too_many",
+    "unreadable",
+    "changing",
 ]
 _BENEATH = 0x01 | 0x02 | 0x04 | 0x08  # RESOLVE_NO_XDEV, _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH
 _OPENAT2 = 437  # the same number on every architecture
@@ -51,19 +60,15 @@ def read_beneath(root: Path, relative: str, *, max_bytes: int, one_link: bool = 
     `one_link` refuses a file that has a second name somewhere. Raises UnsafeFile, or OSError for `root` itself.
     """
     _check_relative(relative)
-    with _folder(root) as top:
-        fd = _open_beneath(top, relative, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-        try:
-            found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode):
-                raise UnsafeFile("not_regular", relative, "is no regular file")
-            if one_link and found.st_nlink > 1:
-                raise UnsafeFile("hard_link", relative, f"has {found.st_nlink} names (hard links)")
-            if found.st_size > max_bytes:
-                raise UnsafeFile("too_large", relative, f"has {found.st_size} bytes, at most {max_bytes} are read")
-            return _read_all(fd, relative, max_bytes)
-        finally:
-            os.close(fd)
+    with _folder(root) as top, _opened(top, relative) as fd:
+        _check_plain(fd, relative, one_link=one_link)
+        size = os.fstat(fd).st_size
+        if size > max_bytes:
+            raise UnsafeFile("too_large", relative, f"has {size} bytes, at most {max_bytes} are read")
+        data = _read_all(fd, relative, max_bytes)
+        if one_link:
+            _check_still_there(top, relative, fd)
+        return data
 
 
 def list_beneath(root: Path, *, max_files: int) -> tuple[str, ...]:
@@ -94,6 +99,24 @@ def list_beneath(root: Path, *, max_files: int) -> tuple[str, ...]:
             finally:
                 os.close(fd)
     return tuple(sorted(found))
+
+
+def _check_plain(fd: int, relative: str, *, one_link: bool) -> None:
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
+        raise UnsafeFile("not_regular", relative, "is no regular file")
+    if one_link and found.st_nlink > 1:
+        raise UnsafeFile("hard_link", relative, f"has {found.st_nlink} names (hard links)")
+
+
+def _check_still_there(top: int, relative: str, fd: int) -> None:
+    """A hard link to somebody's file has two names only until its maker removes the one that we opened: then the
+    descriptor shows one name, and it isn't ours. So what was read must stand under our name, with no other, still.
+    """
+    with _opened(top, relative) as again:
+        _check_plain(again, relative, one_link=True)
+        if not os.path.samestat(os.fstat(fd), os.fstat(again)):
+            raise UnsafeFile("changing", relative, "is being exchanged while it is read")
 
 
 def _check_relative(relative: str) -> None:
@@ -176,6 +199,15 @@ def _read_all(fd: int, relative: str, max_bytes: int) -> bytes:
         pieces.append(piece)
         left -= len(piece)
     raise UnsafeFile("too_large", relative, f"has more than {max_bytes} bytes")
+
+
+@contextmanager
+def _opened(top: int, relative: str) -> Iterator[int]:
+    fd = _open_beneath(top, relative, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 @contextmanager

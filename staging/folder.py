@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..memory.files import is_tmp
 from ..memory.guard import UnsafeFile, list_beneath, read_beneath
 from ..memory.ids import CardId, DraftId, TaskId, shown
 from . import inputs as _inputs
@@ -28,7 +29,6 @@ MAX_ENTRIES = 4_000
 MAX_TOTAL = 32 << 20
 """The most bytes of one attempt that are read; what lies beyond is named."""
 _MAX_SHEET = 4 << 20
-_TRIES = 3
 _NAME_MARKS = frozenset("._- ")
 
 
@@ -193,29 +193,13 @@ class _Reader:
                 "too_large", "block", f"{shown(name)}: the drafts have more than {MAX_TOTAL >> 20} MiB in all"
             )
         try:
-            for _ in range(_TRIES):
-                before = self._identity(name)
-                data = read_beneath(self._folder.path, self._prefix + name, max_bytes=MAX_BYTES)
-                if self._identity(name) == before:
-                    self._left -= len(data)
-                    return data
+            data = read_beneath(self._folder.path, self._prefix + name, max_bytes=MAX_BYTES)
         except UnsafeFile as e:
             return Finding(e.kind, "block", f"{shown(name)}: {e.message.rpartition(': ')[2]}")
         except OSError as e:
             return Finding("unreadable", "block", f"{shown(name)}: {e.strerror or 'can not be read'}")
-        return Finding("changing", "block", f"{shown(name)}: is being exchanged while it is read")
-
-    def _identity(self, name: str) -> tuple[tuple[int, ...], ...]:
-        """What lies under the name at this moment, and in which folder.
-
-        A hard link to somebody's file has two names only until the worker takes its own away, and a descriptor that was
-        opened before can't tell. What is the same file before and after, unchanged down to its change time (which every
-        link, unlink and rename renews), was the file that was read.
-        """
-        return tuple(
-            (found.st_dev, found.st_ino, found.st_nlink, found.st_size, found.st_ctime_ns)
-            for found in (os.lstat(self._folder.path / (self._prefix + part)) for part in (name, ""))
-        )
+        self._left -= len(data)
+        return data
 
     def _kind(self, name: str) -> Finding | None:
         """A finding when the entry is anything but a plain file; asked by name, nothing is opened."""
@@ -241,7 +225,8 @@ def _names(folder: TaskFolder, attempt: int) -> tuple[str, ...]:
             return ()
         if not stat.S_ISDIR(mode):
             raise UnsafeFile("link" if stat.S_ISLNK(mode) else "not_regular", place.name, "is no folder of its own")
-    names = list_beneath(folder.drafts(attempt), max_files=MAX_ENTRIES)
+    listed = list_beneath(folder.drafts(attempt), max_files=MAX_ENTRIES)
+    names = [name for name in listed if not is_tmp(name)]  # what a worker was writing when it was ended
     return tuple(sorted(names, key=lambda name: (not name.endswith(".md"), name.startswith("."), name)))
 
 

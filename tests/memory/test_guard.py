@@ -167,3 +167,21 @@ def test_listing_survives_deep_folders_and_strange_names(root: Path) -> None:
     found = list_beneath(root, max_files=1000)
     assert "\udcff.md" in found
     assert read_beneath(root, "\udcff.md", max_bytes=1) == b""
+
+
+def test_a_hard_link_that_drops_its_own_name_once_opened_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = root.parent / "secret.md"
+    secret.write_bytes(b"somebody's")
+    os.link(secret, root / "draft.md")
+    check = guard._check_plain
+
+    def drop_then_check(fd: int, relative: str, *, one_link: bool) -> None:
+        (root / "draft.md").unlink(missing_ok=True)
+        check(fd, relative, one_link=one_link)
+
+    monkeypatch.setattr(guard, "_check_plain", drop_then_check)
+    with pytest.raises(UnsafeFile) as caught:
+        read_beneath(root, "draft.md", max_bytes=LIMIT)
+    assert caught.value.kind == "missing"

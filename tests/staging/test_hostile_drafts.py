@@ -394,3 +394,8 @@ def test_a_file_swapped_for_a_link_while_it_is_read_shows_nothing(folder: TaskFo
         worker.join(10)
     assert not worker.is_alive()
     assert {"draft", "link"} <= outcomes, f"the race never happened: {outcomes} in {swaps} swaps"
+
+
+def test_what_a_worker_was_writing_when_it_was_ended_is_no_draft(folder: TaskFolder, look: Look) -> None:
+    (folder.drafts(1) / ".half.md.0a1b2c3d.tmp").write_text("---\ntarget: resea")
+    assert look() == {}
