@@ -1,6 +1,7 @@
 """The `onepen` program: the table made into a parser, and the one place where every error becomes a line and a code."""
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -20,6 +21,8 @@ from .terminal import look
 
 def main() -> None:
     """The entry point: carry out the command line and end the process with its exit code."""
+    # Another package's pydantic plugin would run in here, and looking for one takes a tenth of a quick command's time.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     sys.exit(call(sys.argv[1:]))
 
 

@@ -28,12 +28,13 @@ class Begun:
 
     def people(self) -> str:
         place = one_line(str(self.workspace))
+        way = one_line(shlex.quote(str(self.workspace)))
         if not self.paths:
             return f"{place}: nothing was missing\nNext: onepen status\n"
         files = "".join(f"  {one_line(path)}\n" for path in self.paths)
         if self.dry_run:
             return f"{place}: would make {count(len(self.paths), 'file')}\n{files}"
-        return f"{place}: made {count(len(self.paths), 'file')}\n{files}Next: cd {one_line(shlex.quote(str(self.workspace)))} && onepen status\n"
+        return f"{place}: made {count(len(self.paths), 'file')}\n{files}Next: cd {way} && onepen status\n"
 
 
 def begin(root: Path, *, name: str = "", dry_run: bool = False) -> Begun:

@@ -35,7 +35,7 @@ def _row(draft: "DraftView") -> tuple[str, ...]:
     place = f"clients/{draft.client}/{draft.target}" if draft.client else draft.target
     flags = f"{count(len(draft.findings), 'finding')}" if draft.findings else ""
     words = (draft.agent, draft.provenance, draft.created[:16].replace("T", " "), flags)
-    return (draft.id, draft.status, one_line(place), one_line("  ".join(filter(None, words))))
+    return (draft.id, draft.status, one_line(place), one_line(", ".join(filter(None, words))))
 
 
 def shown(result: "DraftsResult", terminal: Terminal) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shutil
 import socket
 import subprocess
 import time
@@ -18,16 +19,10 @@ NOBODY = ["</dev/null", "< <(printf y)", "< <(printf 'y\\n')", "< <(yes)", "<&-"
 class Waiting:
     """A workspace with one draft that was shown and then changed, so that approving it needs an answer."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, draft: dict[str, str]) -> None:
         self.onepen = Program(folder)
-        self.onepen.ok("init", "ws")
-        (folder / "cones.md").write_text("Cone 6 was reached at 1222 degrees.\n")
-        result = self.onepen.json("delegate", "At what was cone 6 reached?", "--input", "cones.md", "-C", "ws")
-        (draft,) = result["tasks"][0]["drafts"]
         self.id, self.target = draft["id"], folder / "ws" / draft["target"]
         self.file = folder / "ws" / draft["path"]
-        self.onepen.ok("show", self.id, "-C", "ws")
-        self.change("By hand.\n")
 
     def change(self, line: str) -> None:
         self.file.write_bytes(self.file.read_bytes() + line.encode())
@@ -42,9 +37,27 @@ class Waiting:
         return {path: path.read_bytes() for place in places for path in (root / place).rglob("*") if path.is_file()}
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Waiting:
+    onepen = Program(tmp_path_factory.mktemp("answers"))
+    onepen.ok("init", "ws")
+    (onepen.home / "cones.md").write_text("Cone 6 was reached at 1222 degrees.\n")
+    result = onepen.json("delegate", "At what was cone 6 reached?", "--input", "cones.md", "-C", "ws")
+    (draft,) = result["tasks"][0]["drafts"]
+    onepen.ok("show", draft["id"], "-C", "ws")
+    waiting = Waiting(onepen.home, draft)
+    waiting.change("By hand.\n")
+    return waiting
+
+
 @pytest.fixture
-def waiting(tmp_path: Path) -> Waiting:
-    return Waiting(tmp_path)
+def waiting(begun: Waiting, tmp_path: Path) -> Waiting:
+    """A copy for each test: a workspace can be moved."""
+    copy = tmp_path / "copy"
+    shutil.copytree(begun.onepen.home, copy)
+    root = begun.onepen.home / "ws"
+    places = {"target": begun.target, "path": begun.file}
+    return Waiting(copy, {"id": begun.id, **{key: str(path.relative_to(root)) for key, path in places.items()}})
 
 
 @pytest.mark.parametrize("stdin", NOBODY)
@@ -104,8 +117,7 @@ def test_on_a_terminal_the_new_diff_is_shown_and_asked_about(typed: bytes, code:
     assert waiting.target.exists() == (code == 0)
 
 
-@pytest.mark.parametrize("verb", ["reject", "send-back"])
-@pytest.mark.parametrize("stdin", NOBODY)
+@pytest.mark.parametrize(("verb", "stdin"), [*(("reject", stdin) for stdin in NOBODY), ("send-back", "</dev/null")])
 def test_a_missing_reason_names_its_option(verb: str, stdin: str, waiting: Waiting) -> None:
     before = waiting.memory()
     ran = waiting.onepen.shell(f"{PROGRAM} -C ws {verb} {waiting.id} {stdin}")
@@ -120,7 +132,9 @@ def test_on_a_terminal_the_reason_is_asked_for(typed: bytes, code: int, waiting:
     ran = waiting.onepen.terminal("reject", waiting.id, "-C", "ws", types=typed)
     assert ran.code == code, ran.screen
     (draft,) = waiting.onepen.json("drafts", "--all", "-C", "ws")["drafts"]
-    assert (draft["status"], draft["reason"]) == (("refused", "not our voice") if code == 0 else ("waiting", ""))
+    assert (draft["status"], draft["reason"]) == (
+        ("refused", "not our voice") if code == 0 else ("waiting", "a person decides")
+    )
 
 
 def test_the_reason_may_come_from_stdin(waiting: Waiting) -> None:
@@ -129,7 +143,7 @@ def test_the_reason_may_come_from_stdin(waiting: Waiting) -> None:
     assert draft["reason"] == "too long"
 
 
-@pytest.mark.parametrize("stdin", NOBODY)
+@pytest.mark.parametrize("stdin", ["</dev/null", "<&-"])
 def test_an_editor_is_not_opened_without_a_terminal(stdin: str, waiting: Waiting) -> None:
     ran = waiting.onepen.shell(f"EDITOR='touch opened' {PROGRAM} -C ws edit {waiting.id} {stdin}")
     assert ran.code == 3
@@ -152,7 +166,7 @@ def test_without_an_editor_the_file_is_named(waiting: Waiting) -> None:
     assert "EDITOR" in ran.screen and waiting.file.name in ran.screen
 
 
-@pytest.mark.parametrize("stdin", NOBODY)
+@pytest.mark.parametrize("stdin", ["</dev/null", "< <(printf y)", "<&-"])
 def test_init_over_a_folder_with_files_asks_nothing_and_keeps_them(stdin: str, tmp_path: Path) -> None:
     onepen = Program(tmp_path)
     (tmp_path / "SOUL.md").write_text("mine\n")
@@ -172,7 +186,8 @@ def test_several_drafts_can_be_decided_at_once_and_a_short_beginning_is_enough(w
 def test_an_id_that_fits_nothing_or_too_much(waiting: Waiting) -> None:
     ran = waiting.onepen("show", "nope", "-C", "ws")
     assert (ran.code, ran.out) == (2, "") and "nope" in ran.err
-    waiting.onepen.ok("delegate", "What cone?", "What degrees?", "--input", "cones.md", "-C", "ws")
-    ids = [draft["id"] for draft in waiting.onepen.json("drafts", "-C", "ws")["drafts"]]
-    ran = waiting.onepen("show", ids[0][0], "-C", "ws")
-    assert ran.code == 2 and all(one in ran.err for one in ids)
+    task = waiting.id.rsplit("-", 1)[0]
+    (waiting.onepen.home / "ws/staging" / f"{task[:4]}zzzz").mkdir()
+    ran = waiting.onepen("approve", task[:4], "-C", "ws")
+    assert (ran.code, ran.out) == (2, "")
+    assert task in ran.err and f"{task[:4]}zzzz" in ran.err
