@@ -36,7 +36,7 @@ from ..subagents.pool import (
     TimedOut,
 )
 from ..subagents.prompt import prefix_sha, system_blocks, tools
-from .conversation import Conversation, Prefix, stored_replies
+from .conversation import Conversation, Prefix
 from .dossier import Dossier
 from .events import (
     AttemptEvent,
@@ -51,6 +51,7 @@ from .lookup import Lookup
 from .naming import free_target
 from .plan import Spawn
 from .review import bound_of, provenance_of
+from .transcript import stored_replies
 
 ANSWER = "answer.md"
 _FEEDBACK = 40_000

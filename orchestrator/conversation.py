@@ -1,37 +1,19 @@
 """The seam where a worker's model calls pass: only what extends the stored transcript is taken, and stored before use.
 
-`transcript.jsonl` of an attempt, one line of JSON each, synced before it is acted upon:
-
-    {"kind": "prefix", …}    model, system blocks, tools and limits as sent; the first line
-    {"kind": "request", …}   what the worker added to the conversation, and the hash of the whole request
-    {"kind": "reply", …}     what the model said, with its usage; `reused` when an earlier attempt had asked the same
-    {"kind": "tool", …}      a tool that the orchestrator answered, and the files that it showed
-
 Model, tools, system blocks and limits are the orchestrator's own: a worker adds user messages only, and has to answer
 each tool call of the last reply exactly once.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..memory.files import append_record
-from ..subagents.messages import (
-    BadMessage,
-    Message,
-    ToolResult,
-    block_dict,
-    message_dict,
-    parse_blocks,
-    parse_message,
-)
+from ..subagents.host import RequestRefused
+from ..subagents.messages import Message, ToolResult, message_dict
 from ..subagents.model import Model, ModelReply, ModelRequest, ToolSpec, Usage
-from ..subagents.pool import RequestRefused
+from .transcript import reply_dict, write_line
 
-VERSION = 1
 MAX_TOKENS = 8_192
-INPUTS = "inputs/"
 
 
 @dataclass(frozen=True)
@@ -107,7 +89,7 @@ class Conversation:
         self._messages = list(messages)
         known = self._stored.get(sha)
         answer = known if known is not None else await self._model.reply(request)
-        self._write({"kind": "reply", "request": sha, "reused": known is not None, **_reply_dict(answer)})
+        self._write({"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer)})
         if known is None:
             self.usage = self.usage + answer.usage
         else:
@@ -121,7 +103,7 @@ class Conversation:
         self._write({"kind": "tool", "name": name, "input": dict(given), "content": content, "shown": sorted(shown)})
 
     def _write(self, line: Mapping[str, object]) -> None:
-        append_record(self._path, json.dumps({"v": VERSION, **line}, ensure_ascii=False))
+        write_line(self._path, line)
 
 
 def not_an_extension(messages: Sequence[Message], delta: Sequence[Message]) -> str | None:
@@ -137,87 +119,4 @@ def not_an_extension(messages: Sequence[Message], delta: Sequence[Message]) -> s
     given = [result.tool_use_id for result in results]
     if sorted(given) != sorted(wanted):
         return f"the last reply called {len(wanted)} tools; each has to be answered exactly once"
-    return None
-
-
-def stored_replies(transcripts: Iterable[Path]) -> dict[str, ModelReply]:
-    """Replies in earlier transcripts by the hash of their request, the latest of equals; torn lines are passed over."""
-    found: dict[str, ModelReply] = {}
-    for path in transcripts:
-        for line in read_transcript(path):
-            if line.get("kind") == "reply" and (reply := _reply_of(line)) is not None:
-                found[str(line.get("request"))] = reply
-    return found
-
-
-def shows_inputs(transcript: Path) -> bool:
-    """Whether the attempt saw anything of the task's inputs, by its own reading or in a search."""
-    for line in read_transcript(transcript):
-        match line:
-            case {"kind": "tool", "shown": list(paths)} if any(str(path).startswith(INPUTS) for path in paths):
-                return True
-            case {"kind": "reply", "content": list(blocks)} if any(
-                isinstance(b, dict) and b.get("type") == "tool_use" and b.get("name") == "read_input" for b in blocks
-            ):
-                return True
-    return False
-
-
-def read_transcript(path: Path) -> tuple[Mapping[str, object], ...]:
-    """The lines of a transcript that can be read; () when there is none."""
-    try:
-        text = path.read_bytes().decode(errors="replace")
-    except FileNotFoundError:
-        return ()
-    lines: list[Mapping[str, object]] = []
-    for line in text.split("\n"):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and value.get("v") == VERSION:
-            lines.append(value)
-    return tuple(lines)
-
-
-def stored_messages(path: Path) -> tuple[Message, ...]:
-    """The conversation in a transcript, for people and tests."""
-    found: list[Message] = []
-    for line in read_transcript(path):
-        try:
-            if line.get("kind") == "request" and isinstance(messages := line.get("messages"), list):
-                found += [parse_message(m) for m in messages]
-            elif line.get("kind") == "reply" and (reply := _reply_of(line)) is not None:
-                found.append(reply.message)
-        except BadMessage:
-            continue
-    return tuple(found)
-
-
-def _reply_dict(reply: ModelReply) -> dict[str, object]:
-    return {
-        "content": [block_dict(block) for block in reply.content],
-        "stop_reason": reply.stop_reason,
-        "usage": {
-            "input": reply.usage.input,
-            "cache_write": reply.usage.cache_write,
-            "cache_read": reply.usage.cache_read,
-            "output": reply.usage.output,
-        },
-        "model": reply.model,
-    }
-
-
-def _reply_of(line: Mapping[str, object]) -> ModelReply | None:
-    match line:
-        case {
-            "content": list(content),
-            "stop_reason": str(stop_reason),
-            "usage": {"input": int(i), "cache_write": int(w), "cache_read": int(r), "output": int(o)},
-            "model": str(model),
-        }:
-            try:
-                return ModelReply(parse_blocks(content), stop_reason, Usage(i, w, r, o), model)
-            except BadMessage:
-                return None
     return None

@@ -17,7 +17,6 @@ from ..subagents.definition import AgentDefinition
 from ..subagents.pool import Pool
 from .attempt import Attempt
 from .commit import Scribe
-from .conversation import read_transcript
 from .dossier import Dossier
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
 from .models import Models
@@ -25,6 +24,7 @@ from .plan import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Sto
 from .review import Reviewer
 from .reviewfile import write_review
 from .stop import StopSign
+from .transcript import read_transcript
 from .usage import Booking, book, usage_of_transcript
 
 SIDE_BY_SIDE = 8

@@ -50,15 +50,6 @@ class DraftNotEditable(OrchestratorFault):
         super().__init__(f"draft {draft}: {reason}")
 
 
-class TaskBusy(OrchestratorFault):
-    """Raised when a task is already being worked on."""
-
-    exit_code = 5
-
-    def __init__(self, task: str) -> None:
-        super().__init__(f"task {task}: it is running")
-
-
 class BadReason(OrchestratorFault):
     """Raised when a reason for reject or send-back is missing."""
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -111,6 +112,11 @@ def _entry(line: str) -> Entry:
     return Entry(str(raw.get("at", "")), _event(kind, fields))
 
 
+@cache
+def _adapter(kind: type) -> TypeAdapter[Event]:
+    return TypeAdapter(kind)
+
+
 def _event(kind: type, fields: Mapping[str, object]) -> Event:
     if kind is Judged:
         verdict = fields.get("verdict")
@@ -118,7 +124,7 @@ def _event(kind: type, fields: Mapping[str, object]) -> Event:
             raise ValueError("judged without a verdict")
         return Judged(DraftId(str(fields.get("draft", ""))), parse_verdict(verdict))
     try:
-        event: Event = TypeAdapter(kind).validate_python(dict(fields))
+        event: Event = _adapter(kind).validate_python(dict(fields))
     except ValidationError as e:
         first = e.errors()[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from e

@@ -38,9 +38,8 @@ living draft of an earlier round holds are passed over.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import cast
 
-from ..memory.ids import AgentId, DraftId, TaskId
 from ..staging.verdict import Accepted, Bound, Escalated, Refused, SentBack, Verdict
 from .events import (
     AttemptFailed,
@@ -59,95 +58,31 @@ from .events import (
     Shown,
     TaskAdded,
 )
-from .results import DraftStatus, TaskStatus
+from .results import DraftStatus
+from .taskstate import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, TaskState, unanswered
+
+__all__ = [
+    "DRAFT_TRANSITIONS",
+    "MAX_CRASHES",
+    "MAX_ROUNDS",
+    "TRANSITIONS",
+    "AskPerson",
+    "Commit",
+    "DraftState",
+    "Instruction",
+    "Review",
+    "Row",
+    "Spawn",
+    "Stop",
+    "TaskState",
+    "due",
+    "key_of",
+    "replay",
+    "step",
+]
 
 MAX_CRASHES = 3
 MAX_ROUNDS = 3
-
-Phase = Literal["new", "queued", "running", "settled", "failed", "timed_out", "interrupted", "cancelled", "quarantined"]
-
-
-@dataclass(frozen=True)
-class Spawn:
-    """Start this attempt; `feedback` and the named drafts are what was sent back."""
-
-    attempt: int
-    feedback: str | None = None
-    drafts: tuple[DraftId, ...] = ()
-
-
-@dataclass(frozen=True)
-class Review:
-    draft: DraftId
-
-
-@dataclass(frozen=True)
-class Commit:
-    draft: DraftId
-    verdict: Accepted
-
-
-@dataclass(frozen=True)
-class AskPerson:
-    draft: DraftId
-
-
-@dataclass(frozen=True)
-class Stop:
-    attempt: int
-
-
-Instruction = Spawn | Review | Commit | AskPerson | Stop
-
-
-@dataclass(frozen=True)
-class DraftState:
-    """One draft: where it lies (attempt and file name), what was last shown of it, and what was decided."""
-
-    facts: DraftFacts
-    attempt: int
-    round: int
-    slot: int
-    shown: Bound
-    status: DraftStatus = "waiting"
-    incomplete: bool = False
-    reviewed: bool = False
-    answered: bool = False
-    verdict: Verdict | None = None
-    commit: str | None = None
-    reason: str = ""
-
-    @property
-    def id(self) -> DraftId:
-        return self.facts.id
-
-
-@dataclass(frozen=True)
-class TaskState:
-    """One task. `alive` is the attempt that has a worker now (0: none); `attempt` counts those ever started."""
-
-    task: TaskId | None = None
-    agent: AgentId | None = None
-    answer_only: bool = False
-    phase: Phase = "new"
-    attempt: int = 0
-    alive: int = 0
-    crashes: int = 0
-    round: int = 0
-    feedback: tuple[DraftId, ...] = ()
-    drafts: tuple[DraftState, ...] = ()
-    answer: str = ""
-    summary: str = ""
-    reason: str = ""
-    seconds: float = 0.0
-
-    def draft(self, id_: str) -> DraftState | None:
-        return next((d for d in self.drafts if d.id == id_), None)
-
-    @property
-    def status(self) -> TaskStatus:
-        """The word for people and programs."""
-        return _status(self)
 
 
 def step(state: TaskState, event: Event) -> tuple[TaskState, tuple[Instruction, ...]]:
@@ -176,7 +111,7 @@ def due(state: TaskState) -> tuple[Instruction, ...]:
         elif draft.status == "waiting":
             found.append(AskPerson(draft.id) if draft.reviewed else Review(draft.id))
     if state.phase == "queued":
-        back = _unanswered(state)
+        back = unanswered(state)
         feedback = "\n".join(f"{d.facts.name}: {d.reason}" for d in back) or None
         found.append(Spawn(state.attempt + 1, feedback, tuple(d.id for d in back)))
     return tuple(found)
@@ -215,7 +150,7 @@ def _started(state: TaskState, event: Event) -> TaskState:
     assert isinstance(event, AttemptStarted)
     if event.attempt != state.attempt + 1:
         return state
-    back = tuple(d.id for d in _unanswered(state))
+    back = tuple(d.id for d in unanswered(state))
     fresh = bool(set(back) - set(state.feedback))
     return replace(
         state,
@@ -375,15 +310,11 @@ def _gather(state: TaskState) -> TaskState:
 
     Only a task whose attempt reported goes on by itself; any other waits for a person's `resume`.
     """
-    if state.phase != "settled" or not _unanswered(state):
+    if state.phase != "settled" or not unanswered(state):
         return state
     if any(d.status == "waiting" and not d.reviewed for d in state.drafts):
         return state
     return replace(state, phase="queued", crashes=0)
-
-
-def _unanswered(state: TaskState) -> tuple[DraftState, ...]:
-    return tuple(d for d in state.drafts if d.status == "sent_back" and not d.answered)
 
 
 def _ended(state: TaskState, found: tuple[DraftFacts, ...], seconds: float, *, incomplete: bool) -> TaskState:
@@ -417,20 +348,3 @@ def _ended(state: TaskState, found: tuple[DraftFacts, ...], seconds: float, *, i
 
 def _free(taken: set[int]) -> int:
     return next(n for n in range(1, len(taken) + 2) if n not in taken)
-
-
-def _status(state: TaskState) -> TaskStatus:
-    words = {d.status for d in state.drafts}
-    if state.phase == "queued" or state.phase == "new":
-        return "sent_back" if _unanswered(state) else "queued"
-    if state.phase == "running":
-        return "running"
-    if state.phase != "settled" and (not words or words & {"waiting", "approved", "conflict"}):
-        return state.phase
-    if words & {"waiting", "approved", "conflict"}:
-        return "in_review"
-    if words & {"committed", "duplicate"}:
-        return "committed"
-    if words & {"refused", "sent_back"}:
-        return "refused" if state.phase == "settled" else state.phase
-    return "answered" if state.phase == "settled" else state.phase

@@ -4,15 +4,18 @@ Fields are only ever added (docs/reference/commands.md lists them). Times are IS
 sha256 in hex, costs are US dollars.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ..memory.history import Commit
-from ..memory.layers import Layer
-from ..memory.problem import Problem
-from ..memory.search import Hit
-from ..staging.finding import Finding
+if TYPE_CHECKING:
+    from ..memory.history import Commit
+    from ..memory.layers import Layer
+    from ..memory.problem import Problem
+    from ..memory.search import Hit
+    from ..staging.finding import Finding
 
 Json = Mapping[str, object]
 

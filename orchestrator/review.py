@@ -23,10 +23,10 @@ from ..staging.folder import Collected, TaskSheet, collect
 from ..staging.policy import Provenance, Stage, lower, stages
 from ..staging.verbatim import verbatim
 from ..staging.verdict import Accepted, Bound, Escalated, Verdict, bind
-from .conversation import shows_inputs
 from .dossier import Dossier
 from .lookup import Lookup
 from .plan import DraftState
+from .transcript import shows_inputs
 
 CHECKS = "checks"
 

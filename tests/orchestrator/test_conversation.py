@@ -7,15 +7,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from onepen.orchestrator.conversation import (
-    Conversation,
-    Prefix,
-    not_an_extension,
-    read_transcript,
-    shows_inputs,
-    stored_messages,
-    stored_replies,
-)
+from onepen.orchestrator.conversation import Conversation, Prefix, not_an_extension
+from onepen.orchestrator.transcript import read_transcript, shows_inputs, stored_messages, stored_replies
 from onepen.orchestrator.usage import usage_of_transcript
 from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, assistant, user
 from onepen.subagents.model import ModelReply, ModelRequest, Usage
