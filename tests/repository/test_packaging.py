@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import tomllib
 import venv
 import zipfile
@@ -89,8 +88,7 @@ def test_the_version_is_told_once() -> None:
 
 def test_the_sdist_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     sdist = build("sdist", REPOSITORY, tmp_path / "sdist")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
+    call(["tar", "-xzf", sdist], cwd=tmp_path)
     again = build("wheel", tmp_path / f"onepen-{VERSION}", tmp_path / "wheel")
     assert names(again) == names(wheel)
 
