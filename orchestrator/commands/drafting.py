@@ -57,7 +57,7 @@ def one(draft: "DraftView", terminal: Terminal) -> str:
         ("commit", draft.commit or ""),
     ]
     lines = [f"{ink(name + ':', 'dim', terminal)} {value}\n" for name, value in facts if value]
-    for finding in draft.findings:
+    for finding in () if draft.status == "committed" else draft.findings:
         level = ink(finding.level, "red" if finding.level == "block" else "yellow", terminal)
         place = f" line {finding.line}" if finding.line else ""
         lines.append(f"{level}{place}: {one_line(finding.message)}\n")

@@ -110,6 +110,10 @@ class Shell:
         """A line for the person that is no part of the result: on stderr."""
         streams.tell(visible(text).rstrip("\n") + "\n")
 
+    def tell(self, text: str) -> None:
+        """Text that was made visible already, on stderr: what a question is about."""
+        streams.tell(text)
+
     def notes(self, notices: tuple[str, ...]) -> None:
         for notice in notices:
             self.note(f"note: {notice}")

@@ -11,6 +11,8 @@ import sys
 from io import TextIOWrapper
 from typing import TextIO
 
+from ...memory.errors import OnepenError
+
 _ERRORS = "onepen-plain"
 _PLAIN = {
     "→": "->",
@@ -48,32 +50,42 @@ def open_streams() -> None:
             stream.reconfigure(errors=_ERRORS)
 
 
+class ResultUnwritten(OnepenError):
+    """Raised when stdout takes no more: a full disk, say. What the command did is done."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the result can't be written to stdout: {reason}; what the command did is done")
+
+
 def tell(text: str) -> None:
-    """Write to stderr; a reader that is gone is no error."""
-    if not _written(sys.stderr, text):
+    """Write to stderr; that nobody can read it is no error."""
+    try:
+        _write(sys.stderr, text)
+    except OSError:
         sys.stderr = None  # as the interpreter itself does for a closed descriptor
 
 
 def answer(text: str) -> None:
-    """Write to stdout; a reader that is gone is no error, and what comes after it is not written."""
-    if not _written(sys.stdout, text):
-        sys.stdout = None
+    """Write to stdout; a reader that is gone is no error, and what comes after it is not written.
 
-
-def _written(stream: TextIO | None, text: str) -> bool:
-    """Whether `text` reached the stream.
-
-    What stays in the buffer of a broken pipe would be flushed, and complained about, at exit: a stream for which this
-    is False is to be forgotten.
+    Raises ResultUnwritten.
     """
-    if stream is None:
-        return False
     try:
+        _write(sys.stdout, text)
+    except BrokenPipeError:
+        sys.stdout = None
+    except OSError as e:
+        sys.stdout = None
+        raise ResultUnwritten(e.strerror or str(e)) from e
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    """Write and flush. What stays in the buffer of a stream that raised would be flushed, and complained about, at
+    exit: such a stream is to be forgotten.
+    """
+    if stream is not None:
         stream.write(text)
         stream.flush()
-    except BrokenPipeError:
-        return False
-    return True
 
 
 def read_all(stream: TextIO | None) -> str:

@@ -46,7 +46,7 @@ def _draft(draft: "DraftView", terminal: Terminal) -> list[str]:
     place = f"clients/{draft.client}/{draft.target}" if draft.client else draft.target
     commit = f" as {draft.commit}" if draft.commit else ""
     lines = [f"  {draft.id}  {one_line(place)}  {draft.status}{commit}\n"]
-    for finding in draft.findings:
+    for finding in () if draft.status == "committed" else draft.findings:
         level = ink(finding.level, "red" if finding.level == "block" else "yellow", terminal)
         lines.append(f"    {level}: {one_line(finding.message)}\n")
     return lines

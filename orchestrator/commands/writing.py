@@ -1,5 +1,6 @@
 """Commands that write for a moment: they take the pen, do one thing and let go."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ from .shell import Shell
 from .values import given_ids, reason
 
 if TYPE_CHECKING:
-    from ..results import CommitResult, DraftView
+    from ..results import CommitResult, Decision
 
 _Title = Annotated[str, typer.Argument(metavar="TITLE", help="Its title, in any script; the id is made from it.")]
 _Id = Annotated[str | None, typer.Option("--id", metavar="ID", help="Its id. [made from the title]")]
@@ -91,22 +92,34 @@ def approve(
     if sha256 is not None and len(ids) != 1:
         raise BadText("--sha256 goes with one draft")
 
-    def confirm(draft: "DraftView", moved: str) -> bool:
-        shell.note(drafting.one(draft, shell.terminal))
-        try:
-            return shell.agrees(f"{moved}. Approve this text?", what="not approved", hint="onepen show ID")
-        except NeedsAnswer:
-            return False
-
-    ask = confirm if shell.terminal.can_ask else None
-    result = shell.service.approve(ids, sha256=sha256, confirm=ask)
+    result = shell.service.approve(ids, sha256=sha256)
+    if sha256 is None and shell.terminal.can_ask:
+        result = replace(result, decisions=tuple(_asked(shell, decision) for decision in result.decisions))
     shell.notes(result.notices)
     shell.answer(result, lambda: drafting.decided(result, shell.terminal))
     if result.exit_code == 3:
-        shell.note(
-            "onepen: what changed since it was shown needs your answer; --sha256 HEX gives it without a terminal"
-        )
+        shell.note("onepen: this needs your answer; without a terminal, --sha256 HEX gives it")
     return result.exit_code
+
+
+def _asked(shell: Shell, decision: "Decision") -> "Decision":
+    """The decision after the person was asked about a draft that is not what they had seen.
+
+    The pen is free while they read; their yes counts for the bytes that the question showed.
+    """
+    from . import drafting
+
+    if decision.outcome != "needs_person":
+        return decision
+    draft = decision.draft
+    shell.tell(drafting.one(draft, shell.terminal))
+    try:
+        if not shell.agrees(f"{decision.note}. Approve this text?", what=f"{draft.id}: not approved", hint=""):
+            return decision
+    except NeedsAnswer:
+        return decision
+    (again,) = shell.service.approve((draft.id,), sha256=draft.sha256).decisions
+    return again
 
 
 def reject(shell: Shell, drafts: DraftArguments, message: Reason = None) -> int:

@@ -84,7 +84,7 @@ def test_stdin_may_be_a_socket(waiting: Waiting) -> None:
         ours.sendall(b"y\n")
         done = subprocess.run(
             [PROGRAM, "-C", "ws", "approve", waiting.id],
-            cwd=waiting.onepen.home, env=waiting.onepen.env, stdin=theirs, capture_output=True, timeout=LIMIT,
+            cwd=waiting.onepen.home, env=waiting.onepen.env, stdin=theirs.fileno(), capture_output=True, timeout=LIMIT,
         )  # fmt: skip
     assert done.returncode == 3 and not waiting.target.exists()
 

@@ -103,6 +103,13 @@ def test_a_message_that_nobody_can_read_changes_no_exit_code(onepen: Program) ->
     assert onepen.shell(f"{PROGRAM} status 2>&1 >&- | true; exit ${{PIPESTATUS[0]}}").code == 2
 
 
+@pytest.mark.parametrize("args", ["--version", "--help", "--version --json"])
+def test_a_full_disk_behind_stdout_is_said_once(args: str, onepen: Program) -> None:
+    ran = onepen.shell(f"{PROGRAM} {args} >/dev/full")
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1 and "No space left on device" in ran.err
+
+
 @pytest.mark.parametrize(
     "env",
     [
