@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timeout(180)  # it starts programs, which takes its time on a busy machine
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 ROOMS = ("memory", "staging", "subagents", "orchestrator")
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timeout(180)  # it starts programs, which takes its time on a busy machine
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "workspace"
 QUOTE = re.compile(r'> "(.+)" \((inputs/\S+):(\d+)\)')
 

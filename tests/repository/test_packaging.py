@@ -14,6 +14,8 @@ import pytest
 
 import onepen
 
+pytestmark = pytest.mark.timeout(180)  # it starts programs, which takes its time on a busy machine
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 ROOMS = ("memory", "staging", "subagents", "orchestrator")
 VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]

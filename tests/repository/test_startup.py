@@ -10,6 +10,8 @@ import pytest
 from benchmarks import startup
 from benchmarks.measure import run
 
+pytestmark = pytest.mark.timeout(180)  # it starts programs, which takes its time on a busy machine
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -26,7 +28,6 @@ def test_a_heavy_import_is_seen(tmp_path: Path) -> None:
     assert startup.imported(log.stderr) == ("rich",)
 
 
-@pytest.mark.timeout(180)
 def test_the_document_has_every_program_and_its_ratios() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.startup", "--json", "--rounds", "1"],
