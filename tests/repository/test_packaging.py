@@ -125,6 +125,14 @@ def test_the_program_runs_from_the_repository_too(room: str) -> None:
     assert "delegate" in call([sys.executable, "-m", room, "--help"], cwd=REPOSITORY).stdout
 
 
+def test_a_worker_runs_from_the_repository_and_ends_when_nobody_speaks_to_it() -> None:
+    command = [sys.executable, "-m", "subagents"]
+    done = subprocess.run(
+        command, cwd=REPOSITORY, text=True, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr.strip()) == (1, "the orchestrator is gone")
+
+
 @pytest.mark.long
 @pytest.mark.installs
 @pytest.mark.timeout(600)

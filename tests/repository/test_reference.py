@@ -1,8 +1,11 @@
 """The reference pages say what the code does: one is made from it, the examples of the other are read by it."""
 
+import hashlib
 import importlib.util
+import json
 import re
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -16,7 +19,9 @@ from onepen.memory.settings import parse_settings
 from onepen.staging.draft import Draft, parse_draft
 from onepen.staging.header import Header
 from onepen.staging.quotes import quotes
+from onepen.subagents import toolset
 from onepen.subagents.definition import parse_definition
+from onepen.subagents.prompt import prefix_sha, system_blocks
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCS = REPOSITORY / "docs"
@@ -45,6 +50,33 @@ def test_a_page_that_is_made_from_code_is_what_would_be_made_now(page: str) -> N
     assert len(pages) == 4
     path = f"reference/{page}.md"
     assert (DOCS / path).read_text(encoding="utf-8") == pages[path](), "run: make docs"
+
+
+@dataclass(frozen=True)
+class Agent:
+    id: str
+    prompt: str
+
+
+def test_the_page_of_the_wire_is_enough_to_compute_the_prefix() -> None:
+    """What a worker in another language would do, with nothing but the page."""
+    page = (DOCS / "reference" / "wire.md").read_text(encoding="utf-8")
+    tools = [json.loads(one) for one in re.findall(r"^```json\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)]
+    snapshot = {"RULES.md": "Draft.\n", "OPS.md": "Büro ✓", "BRIEF.md": " \n", "agents.md": "# Agents\n"}
+    snapshot |= {"projects.md": "# Projects\n", "research.md": ""}
+    blocks = []
+    for listed in re.findall(r"^\d\. files of the snapshot, joined: (.*)$", page, re.MULTILINE):
+        block = ""
+        for name, path in re.findall(r"(\S+) as `([^`]+)`", listed):
+            text = snapshot[name]
+            if text.strip():
+                block += f'<file path="{path}">\n{text}' + ("" if text.endswith("\n") else "\n") + "</file>\n"
+        blocks.append(block)
+    blocks.append('<agent id="poet">\nRhyme.\n</agent>\n')
+    prefix = {"model": "offline", "system": [block for block in blocks if block], "tools": tools}
+    canonical = json.dumps(prefix, sort_keys=True, separators=(",", ":"))
+    ours = system_blocks(tuple(snapshot.items()), Agent("poet", "Rhyme."))
+    assert hashlib.sha256(canonical.encode()).hexdigest() == prefix_sha("offline", ours, toolset.tools())
 
 
 def test_the_settings_are_accepted_and_name_every_default() -> None:
