@@ -93,7 +93,7 @@ def test_a_traceback_only_with_debug(onepen: Program) -> None:
 @pytest.mark.parametrize("args", ["--help", "delegate --help", "--version"])
 @pytest.mark.parametrize("end", ["| head -1", "| true", ">&-", "<&-", "2>&-", ">&- 2>&- <&-"])
 def test_a_reader_that_is_gone_is_no_error(args: str, end: str, onepen: Program) -> None:
-    ran = onepen.shell(f"set -o pipefail; for i in 1 2 3 4 5; do {PROGRAM} {args} {end} || exit $?; done")
+    ran = onepen.shell(f"set -o pipefail; for i in 1 2; do {PROGRAM} {args} {end} || exit $?; done")
     assert (ran.code, ran.err) == (0, "")
 
 
