@@ -32,8 +32,8 @@ class Work:
         (folder / "quick.json").write_text(script(0))
         self.child = subprocess.Popen(
             [PROGRAM, "-C", "ws", "delegate", "Find it", "--model", "scripted:slow.json", "--json"],
-            cwd=folder, env=self.onepen.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-            start_new_session=True,
+            cwd=folder, env=self.onepen.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            bufsize=0, start_new_session=True,
         )  # fmt: skip
         self.staging = folder / "ws/staging"
         self._until(lambda: bool(list(self.staging.glob("*/1/drafts/*.md"))))
