@@ -96,7 +96,8 @@ class Attempt:
             turns=assignment.limits.turns,
             stored=stored_replies(earlier),
         )
-        lookup = Lookup(self._view, self._dossier.space, folder, assignment.inputs)
+        # A view of its own: searches run in a thread, and a view is not made for two.
+        lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs)
         host = _Host(conversation, lookup, self._say)
         try:
             ending = await self._pool.run(assignment, host)

@@ -82,9 +82,12 @@ class Driver:
         slots = anyio.CapacityLimiter(SIDE_BY_SIDE)
         with anyio.CancelScope() as scope:
             self._stop.listen(lambda: scope.cancel() if self._stop.presses > 1 else None)
-            async with anyio.create_task_group() as group:
-                for task in running:
-                    group.start_soon(self._work, task, slots)
+            try:
+                async with anyio.create_task_group() as group:
+                    for task in running:
+                        group.start_soon(self._work, task, slots)
+            except BaseExceptionGroup as several:
+                raise _first_of(several) from several
         return tuple(task.dossier for task in running)
 
     async def _work(self, task: _Running, slots: anyio.CapacityLimiter) -> None:
@@ -164,6 +167,12 @@ def book_attempt(dossier: Dossier, attempt: int, clock: Clock, seconds: float) -
     usage = usage_of_transcript(read_transcript(dossier.folder.transcript(attempt)))
     booking = Booking(dossier.task, attempt, sheet.agent, sheet.model, usage, 0.0, seconds)
     book(dossier.space, booking, clock.now())
+
+
+def _first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that ended the run, out of the groups that task groups put around it."""
+    first = several.exceptions[0]
+    return _first_of(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def _first(instructions: Sequence[Instruction]) -> Instruction | None:

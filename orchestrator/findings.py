@@ -14,6 +14,7 @@ from ..memory.target import FileTarget, NoteTarget, Target, parse_target
 from ..staging.verbatim import FOUND, GAPS, NOT_FOUND, NOTHING_FOUND
 from ..subagents.prompt import TaskWords
 from .excerpt import Excerpt
+from .lookup import count
 
 _TITLE = 80
 _SUMMARY = 190
@@ -64,13 +65,13 @@ def heading_of(text: str) -> str:
 def summary(parts: Sequence[Part], read: tuple[int, int]) -> str:
     """What was done, in a sentence or two."""
     excerpts = [one for part in parts for one in part.excerpts]
-    looked = f"Read {_count(read[0], 'file')}, {_count(read[1], 'line')}."
+    looked = f"Read {count(read[0], 'file')}, {count(read[1], 'line')}."
     if not excerpts:
         return f"{NOTHING_FOUND} {_missing(parts)}{looked}"
     files = len({one.path for one in excerpts})
     open_ones = sum(1 for part in parts if not part.excerpts)
     left = f" {open_ones} of {len(parts)} questions found no answer." if open_ones else ""
-    return f"{_count(len(excerpts), 'passage')} quoted from {_count(files, 'file')}.{left} {_missing(parts)}{looked}"
+    return f"{count(len(excerpts), 'passage')} quoted from {count(files, 'file')}.{left} {_missing(parts)}{looked}"
 
 
 def in_words(parts: Sequence[Part]) -> str:
@@ -99,7 +100,7 @@ def _body(title: str, parts: Sequence[Part], read: tuple[int, int], *, appended:
             yield from (NOTHING_FOUND, "")
         if part.missing:
             yield from (NOT_FOUND, *(f"- {word}" for word in part.missing), "")
-    yield f"Read {_count(read[0], 'file')}, {_count(read[1], 'line')}."
+    yield f"Read {count(read[0], 'file')}, {count(read[1], 'line')}."
     yield ""
 
 
@@ -156,7 +157,3 @@ def _short(text: str) -> str:
 def _missing(parts: Sequence[Part]) -> str:
     words = tuple(dict.fromkeys(word for part in parts for word in part.missing))
     return f"{NOT_FOUND} {', '.join(words)}. " if words else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

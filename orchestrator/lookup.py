@@ -56,7 +56,12 @@ class Answer:
             else _NOTHING
         )
         lost = [_MISSING + ", ".join(self.missing)] if self.missing else []
-        return "\n".join([head, *rows, *lost, f"Read {self.files} files, {self.lines} lines."])
+        return "\n".join([head, *rows, *lost, f"Read {count(self.files, 'file')}, {count(self.lines, 'line')}."])
+
+
+def count(number: int, noun: str) -> str:
+    """The number with its noun: "1 file", "2 files"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def parse_answer(text: str) -> Answer:

@@ -91,7 +91,7 @@ class Work:
 
     async def resume(self, prefix: str) -> DelegateResult:
         found = find_task(self._workspace, prefix, self._clock)
-        self._agent(found.sheet.agent)
+        self._check_can_go_on(found)
         with self._session() as scribe:
             dossier = self._found_again(find_task(self._workspace, found.task, self._clock))
             if dossier.state.phase in _GOES_ON:
@@ -103,7 +103,7 @@ class Work:
 
     async def send_back(self, ids: Sequence[str], reason: str) -> DelegateResult:
         for one in ids:
-            self._agent(find_draft(self._workspace, one, self._clock)[0].sheet.agent)
+            self._check_can_go_on(find_draft(self._workspace, one, self._clock)[0])
         with self._session() as scribe:
             tasks: dict[str, Dossier] = {}
             notices: list[str] = []
@@ -152,6 +152,10 @@ class Work:
         target = parse_target(text)
         if tasks > 1 and self._view.bytes(space.path(target)) is None:
             raise BadRequest(f"target {text}: {tasks} tasks can't all create it", hint="delegate them one by one")
+
+    def _check_can_go_on(self, dossier: Dossier) -> None:
+        """Raises NoSuchAgent, UnknownModel, NeedsModel or ScriptUnreadable."""
+        self._models(dossier.sheet.model, self._agent(dossier.sheet.agent))
 
     @staticmethod
     def _model_name(name: str, definition: AgentDefinition) -> str:

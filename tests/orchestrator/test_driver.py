@@ -5,15 +5,16 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+import pytest
 
-from onepen.memory.pen import Pen
+from onepen.memory.pen import Pen, PenLost
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.journal import Journal
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.stop import StopSign
-from onepen.subagents.definition import AgentDefinition
+from onepen.subagents.definition import AgentDefinition, NoSuchAgent
 from onepen.subagents.model import Model, ModelReply, ModelRequest
 from onepen.subagents.pool import Assignment, Ending, Failed, Host
 from onepen.testing.clock import FixedClock
@@ -102,6 +103,33 @@ def test_a_bug_in_one_task_is_not_anothers(make_service: MakeService) -> None:
     assert [t.status for t in result.tasks] == ["in_review", "failed", "in_review"]
     assert "ZeroDivisionError: oh" in result.tasks[1].reason
     assert result.exit_code == 1
+
+
+def test_a_pen_that_is_lost_ends_the_run_and_nothing_is_half_done(
+    make_service: MakeService, root: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "cones.md"
+    source.write_text("Cone 6 was reached at 1222 degrees.\n")
+
+    def lose(assignment: Assignment) -> Ending | None:
+        (root / ".onepen/pen.lock").unlink()
+        return None
+
+    request = DelegateRequest(("At how many degrees was cone 6 reached?",), inputs=(source,), review="auto")
+    with pytest.raises(PenLost):
+        anyio.run(partial(make_service(pool=InProcessPool(instead=lose)).delegate, request))
+    assert not list((root / "research").glob("at-*"))
+    [done] = anyio.run(partial(make_service().resume, "t1")).tasks
+    assert (done.status, done.attempts) == ("committed", 1)
+
+
+def test_what_a_task_needs_is_looked_for_before_it_goes_on(make_service: MakeService, root: Path) -> None:
+    run(make_service(pool=InProcessPool(instead=lambda a: Failed("crash", 1, None, 0.1))), "one")
+    before = (root / "staging/t1/run.jsonl").read_bytes()
+    (root / "agents/researcher.md").unlink()
+    with pytest.raises(NoSuchAgent):
+        anyio.run(partial(make_service().resume, "t1"))
+    assert (root / "staging/t1/run.jsonl").read_bytes() == before
 
 
 def test_more_tasks_than_places_all_get_their_turn(make_service: MakeService) -> None:
