@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from .card import CardEdit
 from .ids import AgentId, CardId, ClientId
-from .index import IndexEntry
+from .index.index import IndexEntry
+from .text.card import CardEdit
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from importlib import resources
 from pathlib import Path
 
 from . import files
-from .frontmatter import parse_front_matter, render_front_matter
 from .ids import AgentId, ClientId, check_title
-from .index import empty_index
-from .registry import registry_text
+from .index.index import empty_index
+from .index.registry import registry_text
+from .text.frontmatter import parse_front_matter, render_front_matter
 from .workspace import SETTINGS
 
 SHIPPED_AGENTS = ("researcher", "writer", "reviewer", "synthesizer", "distiller")

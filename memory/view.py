@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from .document import Document, NotText, decode, parse_document
+from .commit.redo import Chains, scan
 from .errors import MemoryFault
 from .ids import BadId, CardId
-from .index import Index, empty_index, parse_index
+from .index.index import Index, empty_index, parse_index
 from .links import resolve
-from .redo import Chains, scan
 from .target import CardTarget, NoteTarget, Shelf
+from .text.document import Document, NotText, decode, parse_document
 from .workspace import Space, Workspace
 
 REDO_LOG = ".onepen/redo/log"

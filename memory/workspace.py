@@ -147,5 +147,3 @@ def _ids(folder: Path) -> Iterator[ClientId]:
                 yield ClientId(entry.name)
             except BadId:
                 continue
-
-

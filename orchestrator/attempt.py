@@ -12,11 +12,11 @@ from pathlib import Path
 import anyio
 
 from ..memory import files, snapshot
-from ..memory.card import EditKind
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault, OnepenError
 from ..memory.ids import BadTitle, DraftId, check_title
 from ..memory.target import CardTarget, FileTarget, parse_target
+from ..memory.text.card import EditKind
 from ..memory.view import View
 from ..memory.workspace import Workspace
 from ..staging.draft import DraftImpossible, render_draft
@@ -24,28 +24,11 @@ from ..staging.folder import TaskFolder, collect
 from ..subagents.definition import AgentDefinition
 from ..subagents.messages import Message
 from ..subagents.model import Model, ModelReply
-from ..subagents.pool import (
-    Assignment,
-    Ending,
-    Failed,
-    Limits,
-    Pool,
-    Reported,
-    RequestRefused,
-    Stopped,
-    TimedOut,
-)
+from ..subagents.pool import Assignment, Ending, Failed, Limits, Pool, Reported, RequestRefused, Stopped, TimedOut
 from ..subagents.prompt import prefix_sha, system_blocks, tools
 from .conversation import Conversation, Prefix
 from .dossier import Dossier
-from .events import (
-    AttemptEvent,
-    AttemptFailed,
-    AttemptLost,
-    AttemptReported,
-    AttemptTimedOut,
-    DraftFacts,
-)
+from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptReported, AttemptTimedOut, DraftFacts
 from .findings import heading_of
 from .lookup import Lookup
 from .naming import free_target

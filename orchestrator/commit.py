@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from ..memory.card import CardEdit, EditRefused
 from ..memory.change import Change, FileEntry, Put
-from ..memory.clip import clip
 from ..memory.clock import Clock
+from ..memory.commit.pen import AlreadyCommitted, Pen
 from ..memory.files import sha256
 from ..memory.history import Commit, read_commits
 from ..memory.ids import AgentId, ClientId
-from ..memory.pen import AlreadyCommitted, Pen
 from ..memory.problem import Problem
 from ..memory.scaffold import Planned
 from ..memory.target import CardTarget, FileTarget
+from ..memory.text.card import CardEdit, EditRefused
+from ..memory.text.clip import clip
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace
 from ..staging.draft import Draft, edit_of, file_bytes

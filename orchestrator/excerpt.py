@@ -7,8 +7,8 @@ quoted; a heading above goes along when it says what the question asks and the t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..memory.analysis import asked, terms
-from ..memory.passage import Passage, is_heading, passages
+from ..memory.recall.analysis import asked, terms
+from ..memory.recall.passage import Passage, is_heading, passages
 from ..staging.quotes import QuoteImpossible, parse_quote, render_quote, sentences
 
 _SHORT = 420

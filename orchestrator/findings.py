@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..memory.analysis import asked, terms
-from ..memory.clip import clip
-from ..memory.document import parse_document
 from ..memory.errors import MemoryFault
 from ..memory.ids import id_from_title
-from ..memory.index import EntryRefused, IndexEntry
+from ..memory.index.index import EntryRefused, IndexEntry
+from ..memory.recall.analysis import asked, terms
 from ..memory.target import FileTarget, NoteTarget, Target, parse_target
+from ..memory.text.clip import clip
+from ..memory.text.document import parse_document
 from ..staging.verbatim import FOUND, GAPS, NOT_FOUND, NOTHING_FOUND
 from ..subagents.prompt import TaskWords
 from .excerpt import Excerpt

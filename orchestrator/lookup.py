@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..memory.document import NotText, decode
 from ..memory.guard import UnsafeFile, list_beneath, read_beneath
-from ..memory.passage import is_heading
-from ..memory.search import Passage, Ranking, passages
+from ..memory.recall.passage import is_heading
+from ..memory.recall.search import Passage, Ranking, passages
+from ..memory.text.document import NotText, decode
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from ..staging.folder import TaskFolder, read_input

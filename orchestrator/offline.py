@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..memory.analysis import asked, terms
-from ..memory.search import ANSWERED
+from ..memory.recall.analysis import asked, terms
+from ..memory.recall.search import ANSWERED
 from ..memory.target import CardTarget
 from ..subagents.messages import Block, Message, Text, ToolResult, ToolUse
 from ..subagents.model import ModelReply, ModelRequest, Usage

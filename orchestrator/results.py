@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..memory.history import Commit
     from ..memory.layers import Layer
     from ..memory.problem import Problem
-    from ..memory.search import Hit
+    from ..memory.recall.search import Hit
     from ..staging.finding import Finding
 
 Json = Mapping[str, object]

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
-from ..memory.document import parse_document
-from ..memory.index import EntryRefused, Index, IndexEntry
-from ..memory.reconcile import reconcile
+from ..memory.index.index import EntryRefused, Index, IndexEntry
+from ..memory.index.reconcile import reconcile
 from ..memory.target import CardTarget, FileTarget, NoteTarget, Target
+from ..memory.text.document import parse_document
 from ..memory.view import UnreadableText, View
 from ..memory.workspace import SHELVES, Space
 from ..staging.checks import Ground, after_text, check, cited

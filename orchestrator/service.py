@@ -138,7 +138,7 @@ class Service:
 
     def doctor(self) -> DoctorResult:
         """What is wrong in the workspace's files."""
-        from ..memory.doctor import examine
+        from ..memory.exam.doctor import examine
 
         return DoctorResult((*examine(self._view), *unreadable(self.workspace.spaces(), self._clock)))
 
@@ -158,7 +158,7 @@ class Service:
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Lines that answer, best first; over several spaces, the best of all of them."""
-        from ..memory.search import Query, ScanSearch
+        from ..memory.recall.search import Query, ScanSearch
 
         query = Query(request.text, request.since, request.until, request.where, request.limit)
         spaces = self._spaces(request.client, request.all_clients)

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
-from ..memory.card import CardExists, EditRefused, NoSuchCard, SectionMovedOn, apply_edit
-from ..memory.document import parse_document
-from ..memory.frontmatter import parse_front_matter
 from ..memory.ids import shown
-from ..memory.index import Index
+from ..memory.index.index import Index
 from ..memory.target import CardTarget, FileTarget, NoteTarget, Target
+from ..memory.text.card import CardExists, EditRefused, NoSuchCard, SectionMovedOn, apply_edit
+from ..memory.text.document import parse_document
+from ..memory.text.frontmatter import parse_front_matter
 from .characters import character_findings
 from .draft import Draft, edit_of, file_bytes
 from .finding import Finding, FindingLevel, at_most

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..memory.clip import clip
+from ..memory.text.clip import clip
 from .characters import visible
 from .draft import Draft
 

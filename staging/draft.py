@@ -24,14 +24,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ..memory.block import line_at
-from ..memory.card import CardEdit, EditKind
-from ..memory.document import NotText, decode
 from ..memory.errors import MemoryFault
-from ..memory.frontmatter import render_front_matter
 from ..memory.ids import BadTitle, check_title, shown
-from ..memory.index import EntryRefused, IndexEntry
+from ..memory.index.index import EntryRefused, IndexEntry
 from ..memory.target import CardTarget, FileTarget, NoteTarget, Target, parse_target
+from ..memory.text.block import line_at
+from ..memory.text.card import CardEdit, EditKind
+from ..memory.text.document import NotText, decode
+from ..memory.text.frontmatter import render_front_matter
 from .errors import StagingFault
 from .finding import Finding
 from .header import Header, HeaderBlock, read_header

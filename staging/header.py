@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from ..memory.block import line_at
-from ..memory.frontmatter import FrontMatter, parse_front_matter
 from ..memory.ids import shown
+from ..memory.text.block import line_at
+from ..memory.text.frontmatter import FrontMatter, parse_front_matter
 from .finding import Finding
 from .secret import mask
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..memory import files
-from ..memory.document import NotText, decode
 from ..memory.guard import UnsafeFile, read_beneath
 from ..memory.ids import shown
+from ..memory.text.document import NotText, decode
 from .characters import visible
 from .errors import StagingFault
 

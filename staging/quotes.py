@@ -17,8 +17,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..memory.clip import boundary
 from ..memory.ids import shown
+from ..memory.text.clip import boundary
 from .errors import StagingFault
 from .finding import Finding, at_most
 from .secret import mask

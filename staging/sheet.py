@@ -20,8 +20,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from ..memory.errors import MemoryFault
-from ..memory.frontmatter import parse_front_matter, render_front_matter
 from ..memory.ids import AgentId, CardId, ClientId, TaskId
+from ..memory.text.frontmatter import parse_front_matter, render_front_matter
 from .errors import StagingFault
 
 _MARK = "\n\n<!-- inputs -->\n"

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from ..memory.oneline import made_safe
 from ..memory.target import FileTarget
+from ..memory.text.oneline import made_safe
 from .draft import Draft
 from .finding import Finding, at_most
 from .quotes import MOST_QUOTES, Lines, Quote, Read, parse_quote

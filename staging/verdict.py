@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from ..memory.card import section_sha
 from ..memory.target import FileTarget
+from ..memory.text.card import section_sha
 from .draft import Draft
 from .errors import StagingFault
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ..memory.block import Value
-from ..memory.frontmatter import FrontMatter, lenient_values, parse_front_matter
 from ..memory.ids import AgentId
+from ..memory.text.block import Value
+from ..memory.text.frontmatter import FrontMatter, lenient_values, parse_front_matter
 from .errors import SubagentFault
 
 READING = frozenset({"read_card", "read_input", "search"})

@@ -10,14 +10,14 @@ from datetime import date
 from pathlib import Path
 
 from ..memory import files
-from ..memory.card import CardEdit, EditKind, apply_edit
-from ..memory.document import Document, parse_document
 from ..memory.errors import MemoryFault
 from ..memory.guard import UnsafeFile, read_beneath
 from ..memory.ids import CardId, id_from_title, shown
-from ..memory.index import IndexEntry
-from ..memory.passage_match import find_once
+from ..memory.index.index import IndexEntry
 from ..memory.target import CardTarget, FileTarget, NoteTarget, Target, parse_target
+from ..memory.text.card import CardEdit, EditKind, apply_edit
+from ..memory.text.document import Document, parse_document
+from ..memory.text.passage_match import find_once
 from ..staging.draft import MAX_BYTES, Draft, edit_of, parse_draft, render_draft
 from ..staging.policy import Provenance
 from .draftname import draft_name, name_for, next_name, short_names

@@ -12,7 +12,7 @@ than a page may show; its rest can only be found by search. Remarks of onepen st
 import re
 from dataclasses import dataclass
 
-from ..memory.clip import boundary
+from ..memory.text.clip import boundary
 
 PAGE_LINES = 400
 PAGE_CHARS = 40_000

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypedDict, TypeVar
 
 from .. import __version__
-from ..memory.clip import clip
+from ..memory.text.clip import clip
 from . import wire
 from .drafting import Drafting
 from .errors import SubagentFault

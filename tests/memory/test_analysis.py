@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.analysis import asked, asks_for_figure, probes_of, skim, terms
+from onepen.memory.recall.analysis import asked, asks_for_figure, probes_of, skim, terms
 
 
 @pytest.mark.parametrize(

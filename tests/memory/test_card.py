@@ -6,7 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onepen.memory.card import (
+from onepen.memory.ids import CardId
+from onepen.memory.target import CardTarget, NoteTarget
+from onepen.memory.text.card import (
     CardEdit,
     CardExists,
     EditKind,
@@ -23,10 +25,8 @@ from onepen.memory.card import (
     apply_edit,
     section_sha,
 )
-from onepen.memory.document import parse_document
-from onepen.memory.frontmatter import parse_front_matter
-from onepen.memory.ids import CardId
-from onepen.memory.target import CardTarget, NoteTarget
+from onepen.memory.text.document import parse_document
+from onepen.memory.text.frontmatter import parse_front_matter
 
 KILN = CardTarget("projects", CardId("kiln"))
 TODAY = date(2026, 11, 30)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.clip import boundary, clip
+from onepen.memory.text.clip import boundary, clip
 
 CLUSTERS = [
     "👩‍👩‍👧‍👦",

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from onepen.memory import machine
-from onepen.memory.card import CardEdit
 from onepen.memory.change import Change, Put
-from onepen.memory.document import Document
+from onepen.memory.commit import machine
+from onepen.memory.commit.pen import AlreadyCommitted, Pen, RecoveryNeeded
 from onepen.memory.files import is_tmp
 from onepen.memory.history import read_commits
 from onepen.memory.ids import CardId
-from onepen.memory.index import IndexEntry
-from onepen.memory.pen import AlreadyCommitted, Pen, RecoveryNeeded
-from onepen.memory.reconcile import drift
+from onepen.memory.index.index import IndexEntry
+from onepen.memory.index.reconcile import drift
 from onepen.memory.target import CardTarget
+from onepen.memory.text.card import CardEdit
+from onepen.memory.text.document import Document
 from onepen.memory.view import View
 from onepen.memory.workspace import SHELVES, Workspace, open_workspace
 from onepen.testing.clock import FixedClock

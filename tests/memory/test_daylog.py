@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.daylog import (
+from onepen.memory.text.daylog import (
     BadLogText,
     check_seals,
     day_file,

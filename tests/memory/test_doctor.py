@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from onepen.memory.card import CardEdit
 from onepen.memory.change import Change
 from onepen.memory.clock import SystemClock
-from onepen.memory.daylog import seal, seal_json
-from onepen.memory.doctor import examine
+from onepen.memory.commit.pen import Pen
+from onepen.memory.exam.doctor import examine
 from onepen.memory.history import Commit, commit_json
 from onepen.memory.ids import CardId
-from onepen.memory.pen import Pen
 from onepen.memory.scaffold import init
 from onepen.memory.target import CardTarget
+from onepen.memory.text.card import CardEdit
+from onepen.memory.text.daylog import seal, seal_json
 from onepen.memory.view import REDO_LOG, View
 from onepen.memory.workspace import open_workspace
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from onepen.memory.document import (
+from onepen.memory.text.document import (
     BadSectionId,
     NoSuchSection,
     NotText,

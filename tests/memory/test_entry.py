@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.document import parse_document
-from onepen.memory.entry import EntryRefused, IndexEntry, auto_entry, entry_key, parse_entry, render_entry
-from onepen.memory.oneline import first_sentence, flaw, made_safe, shortened
+from onepen.memory.index.entry import EntryRefused, IndexEntry, auto_entry, entry_key, parse_entry, render_entry
+from onepen.memory.text.document import parse_document
+from onepen.memory.text.oneline import first_sentence, flaw, made_safe, shortened
 
 anything = st.text(max_size=60)
 tricky = st.text(alphabet=st.sampled_from("ab |·—-`#<>[]()!\\.,:/\n\r\u2028é(auto)"), max_size=30)

@@ -8,8 +8,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from onepen.memory import block as reading
-from onepen.memory.frontmatter import (
+from onepen.memory.text import block as reading
+from onepen.memory.text.frontmatter import (
     FrontMatterUnreadable,
     StrictHandler,
     lenient_values,

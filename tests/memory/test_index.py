@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.index import CardNotIndexed, EntryRefused, Index, IndexEntry, empty_index, parse_index
-from onepen.memory.sheet import Sheet
+from onepen.memory.index.index import CardNotIndexed, EntryRefused, Index, IndexEntry, empty_index, parse_index
+from onepen.memory.index.sheet import Sheet
 
 INDEX = dedent("""\
     # Projects

@@ -1,10 +1,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.document import parse_document
-from onepen.memory.index import Index, IndexEntry, parse_index
-from onepen.memory.index_block import changed_block
-from onepen.memory.reconcile import reconcile
+from onepen.memory.index.index import Index, IndexEntry, parse_index
+from onepen.memory.index.one_block import changed_block
+from onepen.memory.index.reconcile import reconcile
+from onepen.memory.text.document import parse_document
 
 PIECES = [
     "# Projects\n",

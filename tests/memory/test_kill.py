@@ -11,12 +11,12 @@ from textwrap import dedent
 
 import pytest
 
-from onepen.memory.document import Document
+from onepen.memory.commit.pen import Pen
 from onepen.memory.files import is_tmp
 from onepen.memory.history import read_commits
-from onepen.memory.pen import Pen
-from onepen.memory.reconcile import drift
+from onepen.memory.index.reconcile import drift
 from onepen.memory.target import CardTarget
+from onepen.memory.text.document import Document
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 from onepen.testing.clock import FixedClock
@@ -26,10 +26,10 @@ WRITER = dedent(
     """\
     import sys
     from pathlib import Path
-    from onepen.memory.card import CardEdit
+    from onepen.memory.text.card import CardEdit
     from onepen.memory.change import Change
-    from onepen.memory.index import IndexEntry
-    from onepen.memory.pen import Pen
+    from onepen.memory.index.index import IndexEntry
+    from onepen.memory.commit.pen import Pen
     from onepen.memory.target import parse_target
     from onepen.memory.workspace import open_workspace
     from onepen.testing.clock import FixedClock

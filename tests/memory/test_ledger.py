@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from onepen.memory.commit.ledger import Ledger
 from onepen.memory.history import Commit, commit_json
-from onepen.memory.ledger import Ledger
 from onepen.memory.workspace import Space, open_workspace
 
 NONE: Commit = Commit(1, "c1-aaaaaa", None, "t", "u", "w", None, None, None, None, (), (), ())

@@ -2,8 +2,8 @@ from textwrap import dedent
 
 import pytest
 
-from onepen.memory.document import parse_document
-from onepen.memory.lint import card_problems, text_problems
+from onepen.memory.exam.lint import card_problems, text_problems
+from onepen.memory.text.document import parse_document
 
 
 def card(text: str) -> list[tuple[int, str, str]]:

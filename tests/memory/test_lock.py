@@ -10,9 +10,9 @@ from textwrap import dedent
 import pytest
 
 from onepen.memory.change import Change
+from onepen.memory.commit.lock import network_kind
+from onepen.memory.commit.pen import Pen, PenHeld, PenLost, holder
 from onepen.memory.holder import Holder
-from onepen.memory.lock import network_kind
-from onepen.memory.pen import Pen, PenHeld, PenLost, holder
 from onepen.memory.workspace import Workspace, open_workspace
 from onepen.testing.clock import FixedClock
 
@@ -22,7 +22,7 @@ CONTENDER = dedent(
     """\
     import sys
     from pathlib import Path
-    from onepen.memory.pen import Pen, PenHeld
+    from onepen.memory.commit.pen import Pen, PenHeld
     from onepen.memory.workspace import open_workspace
     from onepen.testing.clock import FixedClock
 

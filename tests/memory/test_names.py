@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onepen.memory.exam.names import alike, is_left, name_problems
 from onepen.memory.ids import id_from_title
-from onepen.memory.names import alike, is_left, name_problems
 
 
 def kinds(*names: str, ending: str = ".md") -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.passage import MAX_CODE_LINES, MAX_LINES, Passage, passages, split_lines
+from onepen.memory.recall.passage import MAX_CODE_LINES, MAX_LINES, Passage, passages, split_lines
 
 CARD = dedent("""\
     ---

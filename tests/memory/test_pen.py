@@ -8,17 +8,17 @@ from textwrap import dedent
 
 import pytest
 
-from onepen.memory.card import CardEdit, CardExists, EditKind, EditRefused, NothingToChange, OldTextNotFound
 from onepen.memory.change import Change, FileEntry, Put
-from onepen.memory.daylog import check_seals, parse_seals
+from onepen.memory.commit.pen import AlreadyCommitted, EntryWithoutSection, IdTaken, Pen, PutRefused
+from onepen.memory.commit.redo import Addition, ForeignRedo, RedoDamaged, scan
 from onepen.memory.files import sha256
 from onepen.memory.history import find_commit, parse_commits, read_commits
 from onepen.memory.ids import AgentId, CardId, ClientId
-from onepen.memory.index import IndexEntry
+from onepen.memory.index.index import IndexEntry
 from onepen.memory.links import LinkLeadsOut
-from onepen.memory.pen import AlreadyCommitted, EntryWithoutSection, IdTaken, Pen, PutRefused
-from onepen.memory.redo import Addition, ForeignRedo, RedoDamaged, scan
 from onepen.memory.target import CardTarget, NoteTarget, parse_target
+from onepen.memory.text.card import CardEdit, CardExists, EditKind, EditRefused, NothingToChange, OldTextNotFound
+from onepen.memory.text.daylog import check_seals, parse_seals
 from onepen.memory.view import View
 from onepen.memory.workspace import NoSuchClient, Workspace, open_workspace
 from onepen.testing.clock import FixedClock

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.passage import Passage, passages
-from onepen.memory.ranking import ANSWERED, Ranking
+from onepen.memory.recall.passage import Passage, passages
+from onepen.memory.recall.ranking import ANSWERED, Ranking
 
 DATA = Path(__file__).parents[1] / "data"
 QUESTIONS = json.loads((DATA / "questions.json").read_text())

@@ -4,9 +4,9 @@ from textwrap import dedent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.document import Document, parse_document
-from onepen.memory.index import IndexEntry, empty_index, parse_index
-from onepen.memory.reconcile import drift, reconcile
+from onepen.memory.index.index import IndexEntry, empty_index, parse_index
+from onepen.memory.index.reconcile import drift, reconcile
+from onepen.memory.text.document import Document, parse_document
 
 CARD = dedent("""\
     ---

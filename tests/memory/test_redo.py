@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.files import sha256
-from onepen.memory.redo import (
+from onepen.memory.commit.redo import (
     Addition,
     Append,
     Chains,
@@ -24,7 +23,8 @@ from onepen.memory.redo import (
     settle,
     settle_file,
 )
-from onepen.memory.splice import splices
+from onepen.memory.commit.splice import splices
+from onepen.memory.files import sha256
 
 
 def rewrite(before: bytes | None, after: bytes, path: str = "projects/kiln.md") -> Rewrite:

@@ -1,7 +1,7 @@
 from textwrap import dedent
 
-from onepen.memory.index import parse_index
-from onepen.memory.registry import registry_entry, registry_text, with_agent
+from onepen.memory.index.index import parse_index
+from onepen.memory.index.registry import registry_entry, registry_text, with_agent
 
 
 def test_a_registry_is_an_index_of_agents() -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from onepen.memory.doctor import examine
-from onepen.memory.frontmatter import parse_front_matter
+from onepen.memory.exam.doctor import examine
 from onepen.memory.ids import AgentId, BadTitle, ClientId
 from onepen.memory.scaffold import SHIPPED_AGENTS, init, plan_agent, plan_client, plan_workspace, shipped
+from onepen.memory.text.frontmatter import parse_front_matter
 from onepen.memory.tokens import estimate
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from onepen.memory.search import Query, ScanSearch
+from onepen.memory.recall.search import Query, ScanSearch
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from onepen.memory.splice import Splice, spliced, splices
+from onepen.memory.commit.splice import Splice, spliced, splices
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"\n", b"d\r\n", "ü\n".encode(), b"no newline"]), max_size=12)
 TEXTS = st.one_of(st.binary(max_size=40), LINES.map(b"".join))

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from onepen.memory.card import CardEdit
 from onepen.memory.change import Change
+from onepen.memory.commit.pen import Pen
 from onepen.memory.ids import CardId, ClientId
 from onepen.memory.links import LinkLeadsOut
-from onepen.memory.pen import Pen
 from onepen.memory.target import CardTarget, NoteTarget
+from onepen.memory.text.card import CardEdit
 from onepen.memory.view import UnreadableText, View
 from onepen.memory.workspace import Workspace, open_workspace
 from onepen.testing.clock import FixedClock

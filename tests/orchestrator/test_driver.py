@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from onepen.memory.pen import Pen, PenLost
+from onepen.memory.commit.pen import Pen, PenLost
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.journal import Journal
 from onepen.orchestrator.requests import DelegateRequest

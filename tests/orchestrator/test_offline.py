@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onepen.memory.analysis import terms
+from onepen.memory.recall.analysis import terms
 from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.models import Resolver

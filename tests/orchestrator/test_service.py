@@ -12,9 +12,9 @@ from textwrap import dedent
 import anyio
 import pytest
 
+from onepen.memory.commit.pen import Pen
 from onepen.memory.holder import PenHeld
 from onepen.memory.ids import BadId
-from onepen.memory.pen import Pen
 from onepen.memory.target import BadTarget
 from onepen.memory.workspace import NoSuchClient
 from onepen.orchestrator.errors import AmbiguousId, BadReason, BadRequest, DraftNotEditable, NoSuchDraft, NoSuchTask

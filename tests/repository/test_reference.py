@@ -11,11 +11,11 @@ from types import ModuleType
 
 import pytest
 
-from onepen.memory.daylog import parse_day
-from onepen.memory.document import parse_document
 from onepen.memory.ids import AgentId, id_from_title
-from onepen.memory.index import parse_index
+from onepen.memory.index.index import parse_index
 from onepen.memory.settings import parse_settings
+from onepen.memory.text.daylog import parse_day
+from onepen.memory.text.document import parse_document
 from onepen.staging.draft import Draft, parse_draft
 from onepen.staging.header import Header
 from onepen.staging.quotes import quotes

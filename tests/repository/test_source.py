@@ -10,7 +10,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 ROOMS = ("memory", "staging", "subagents", "orchestrator")
 WRITER = "memory/files.py"
 # `filelock` opens the lock file itself; that is the pen's business alone.
-LOCKER = "memory/lock.py"
+LOCKER = "memory/commit/lock.py"
 
 WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC", "O_TMPFILE"}
 WRITING_METHODS = {

@@ -5,7 +5,7 @@ from textwrap import dedent
 
 import pytest
 
-from onepen.memory.index import IndexEntry
+from onepen.memory.index.index import IndexEntry
 from onepen.memory.target import parse_target
 from onepen.staging.checks import Ground, after_text, check, cited
 from onepen.staging.draft import Draft, parse_draft, render_draft

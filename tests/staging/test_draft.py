@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.memory.card import EditKind
-from onepen.memory.index import EntryRefused, IndexEntry
+from onepen.memory.index.index import EntryRefused, IndexEntry
 from onepen.memory.target import CardTarget, FileTarget, NoteTarget, Target, parse_target
+from onepen.memory.text.card import EditKind
 from onepen.staging.draft import MAX_BYTES, Draft, DraftImpossible, edit_of, file_bytes, parse_draft, render_draft
 from onepen.staging.finding import Finding
 from onepen.staging.policy import Provenance

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onepen.memory.index import IndexEntry
+from onepen.memory.index.index import IndexEntry
 from onepen.memory.target import parse_target
 from onepen.staging.draft import Draft, parse_draft, render_draft
 from onepen.staging.quotes import render_quote, sentences

@@ -5,14 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onepen.memory.ids import AgentId
-from onepen.subagents.definition import (
-    DRAFTING,
-    READING,
-    SAFE_TOOLS,
-    AgentDefinition,
-    NoSuchAgent,
-    parse_definition,
-)
+from onepen.subagents.definition import DRAFTING, READING, SAFE_TOOLS, AgentDefinition, NoSuchAgent, parse_definition
 
 
 def defined(text: str) -> AgentDefinition:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from onepen.memory.card import apply_edit
+from onepen.memory.text.card import apply_edit
 from onepen.staging.draft import Draft, edit_of, parse_draft
 from onepen.testing.bench import Bench
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from frontmatter.default_handlers import BaseHandler
 
+from ..ids import shown
 from .block import FrontMatterUnreadable, Value, line_at, read_block
-from .ids import shown
 from .scalar import render_key, render_scalar, render_value
 
 __all__ = [

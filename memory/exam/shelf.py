@@ -4,19 +4,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .budget import within_budget
-from .document import Document, parse_document
-from .guard import UnsafeFile, list_beneath
-from .index import Index, parse_index
+from ..budget import within_budget
+from ..guard import UnsafeFile, list_beneath
+from ..index.index import Index, parse_index
+from ..index.reconcile import Drift, DriftKind, drift
+from ..links import LinkLeadsOut, resolve
+from ..problem import Level, Problem
+from ..target import Shelf
+from ..text.document import Document, parse_document
+from ..view import View
+from ..workspace import Space
 from .legible import led_out, legible, names_in, without_path
-from .links import LinkLeadsOut, resolve
 from .lint import card_problems, text_problems
 from .names import is_left, name_problems
-from .problem import Level, Problem
-from .reconcile import Drift, DriftKind, drift
-from .target import Shelf
-from .view import View
-from .workspace import Space
 
 MAX_PROJECT_FILES = 5_000
 _DRIFT_LEVELS: dict[DriftKind, Level] = {

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import files
+from .. import files
 
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # nothing that is read for something else
 _MACHINE = re.compile(r"[0-9a-z]{6}")

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from . import files
-from .errors import MemoryFault
-from .problem import Problem
+from .. import files
+from ..errors import MemoryFault
+from ..problem import Problem
+from ..view import REDO_LOG, read_file
 from .redo import ForeignRedo, Scan, scan
-from .view import REDO_LOG, read_file
 
 
 class SyncInDoubt(MemoryFault):

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import files
-from .links import LinkLeadsOut, resolve
-from .problem import Problem
+from .. import files
+from ..links import LinkLeadsOut, resolve
+from ..problem import Problem
+from ..view import read_file
 from .redo import Append, FileChange, Fine, KeptBeside, Record, Rewrite, Write, settle_file
-from .view import read_file
 
 _TRIES = 5
 Chain = Sequence[tuple[str, FileChange]]

@@ -15,10 +15,10 @@ from typing import ClassVar
 
 from filelock import FileLock, Timeout
 
-from .errors import MemoryFault
-from .files import Disk, same_file
-from .holder import LOCK, PenHeld, holder, note_holder, noted_holder
-from .workspace import Workspace
+from ..errors import MemoryFault
+from ..files import Disk, same_file
+from ..holder import LOCK, PenHeld, holder, note_holder, noted_holder
+from ..workspace import Workspace
 
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "smb2", "afs"})
 _POLL = 0.02  # seconds between two tries

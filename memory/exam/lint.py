@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from .document import Document
-from .problem import Problem
+from ..problem import Problem
+from ..text.document import Document
 
 BOM = "\ufeff"
 _MARKERS = re.compile(r"^<<<<<<<(?: .*)?\r?\n(?:.*\n)*?=======\r?\n(?:.*\n)*?>>>>>>>(?: .*)?$", re.MULTILINE)

@@ -7,21 +7,21 @@ the rest from being examined; only damage in the redo log ends it, since then no
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from .daylog import Seal, check_seals, parse_seals
-from .document import parse_document
-from .history import Commit, parse_commits
-from .holder import holder
-from .ids import BadId, CardId, Id
-from .index import parse_index
+from ..history import Commit, parse_commits
+from ..holder import holder
+from ..ids import BadId, CardId, Id
+from ..index.index import parse_index
+from ..links import LinkLeadsOut, resolve
+from ..problem import Problem
+from ..target import Shelf
+from ..text.daylog import Seal, check_seals, parse_seals
+from ..text.document import parse_document
+from ..view import View
+from ..workspace import SHELVES, Space
 from .legible import judged, led_out, legible, names_in
-from .links import LinkLeadsOut, resolve
 from .lint import front_problems, text_problems
 from .names import is_left, name_problems
-from .problem import Problem
-from .shelf_exam import ShelfExam, index_problems
-from .target import Shelf
-from .view import View
-from .workspace import SHELVES, Space
+from .shelf import ShelfExam, index_problems
 
 HOUSE_NOTES = ("RULES.md", "OPS.md", "AGENTS.md", "SOUL.md", "USER.md", "BRIEF.md", "MEMORY.md")
 CLIENT_NOTES = ("PERSONA.md", "USER.md", "OPS.md", "BRIEF.md", "MEMORY.md")

@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .history import log_paths, sort_key
-from .links import resolve
-from .workspace import Space
+from ..history import log_paths, sort_key
+from ..links import resolve
+from ..workspace import Space
 
 _HEAD = re.compile(rb'\{"v":\d+,"id":"(c[1-9]\d{0,17}-[0-9a-z]{6})","key":(null|"(?:[^"\\]|\\.)*")')
 _TAIL = 512

@@ -11,24 +11,24 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Protocol
 
-from .card import CardExists, EditRefused, NoSuchCard, NothingToChange, apply_edit
-from .change import Change, FileEntry, Put
-from .daylog import day_file, log_line, parse_seals, seal, seal_json
-from .document import Document, parse_document
-from .files import sha256
-from .history import VERSION, Commit, TextChange, commit_json
-from .index import Index, empty_index, parse_index
-from .index_block import changed_block
-from .links import LinkLeadsOut
-from .reconcile import reconcile
+from ..change import Change, FileEntry, Put
+from ..files import sha256
+from ..history import VERSION, Commit, TextChange, commit_json
+from ..index.index import Index, empty_index, parse_index
+from ..index.one_block import changed_block
+from ..index.reconcile import reconcile
+from ..index.registry import HEADING as REGISTRY_HEADING
+from ..index.registry import with_agent
+from ..links import LinkLeadsOut
+from ..target import BadTarget, CardTarget, Shelf, parse_target
+from ..text.card import CardExists, EditRefused, NoSuchCard, NothingToChange, apply_edit
+from ..text.daylog import day_file, log_line, parse_seals, seal, seal_json
+from ..text.document import Document, parse_document
+from ..view import HEADINGS, UnreadableText, as_text, card_ids, log_days
+from ..workspace import SHELVES, Space
 from .redo import Addition, FileChange, Line, Rewrite
-from .registry import HEADING as REGISTRY_HEADING
-from .registry import with_agent
 from .splice import splices
-from .target import BadTarget, CardTarget, Shelf, parse_target
 from .text_change import text_changes
-from .view import HEADINGS, UnreadableText, as_text, card_ids, log_days
-from .workspace import SHELVES, Space
 
 _CARD_PATH = re.compile(r"(?:projects|research)/[^/]+\.md")
 _DAY_PATH = re.compile(r"memory/\d{4}-\d{2}-\d{2}\.md")

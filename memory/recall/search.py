@@ -11,17 +11,17 @@ from datetime import date
 from pathlib import Path
 from typing import Protocol
 
+from ..errors import MemoryFault
+from ..guard import list_beneath
+from ..ids import CardId
+from ..index.index import IndexedCard
+from ..target import Shelf
+from ..text.document import Document, parse_document
+from ..view import View
+from ..workspace import SHELVES, Space
 from .analysis import asked, probes_of, skim
-from .document import Document, parse_document
-from .errors import MemoryFault
-from .guard import list_beneath
-from .ids import CardId
-from .index import IndexedCard
 from .passage import Passage, passages
 from .ranking import ANSWERED, Ranking, Scored, beginning_of
-from .target import Shelf
-from .view import View
-from .workspace import SHELVES, Space
 
 __all__ = ["ANSWERED", "PLACES", "Hit", "Passage", "Query", "Ranking", "ScanSearch", "Scored", "Search", "passages"]
 

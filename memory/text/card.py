@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from ..target import CardTarget, NoteTarget
 from .block import FrontMatterUnreadable
 from .document import Document, newline_of, parse_document
 from .frontmatter import render_front_matter, with_value
@@ -34,7 +35,6 @@ from .refusal import (
     SectionsHidden,
     TextRefused,
 )
-from .target import CardTarget, NoteTarget
 
 __all__ = [
     "CardEdit",

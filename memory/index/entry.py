@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .document import Document, Section
-from .errors import MemoryFault
-from .ids import shown
-from .oneline import first_sentence, flaw, made_safe, shortened
-from .outline import outline, plain
+from ..errors import MemoryFault
+from ..ids import shown
+from ..text.document import Document, Section
+from ..text.oneline import first_sentence, flaw, made_safe, shortened
+from ..text.outline import outline, plain
 
 SUMMARY_LIMIT = 200
 KEYWORDS_LIMIT = 8

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .document import Document, Section
+from ..text.document import Document, Section
 from .entry import IndexEntry, auto_entry
 from .index import Index, IndexedCard, parse_index
 from .sheet import Sheet

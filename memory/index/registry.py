@@ -9,9 +9,9 @@
 
 from collections.abc import Iterable
 
+from ..text.oneline import made_safe
 from .entry import SUMMARY_LIMIT, IndexEntry
 from .index import Index, empty_index, parse_index
-from .oneline import made_safe
 
 HEADING = "Agents"
 ABOUT = "about"

@@ -13,9 +13,9 @@ from datetime import date, datetime
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .errors import MemoryFault
-from .ids import shown
-from .problem import Problem
+from ..errors import MemoryFault
+from ..ids import shown
+from ..problem import Problem
 
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 _LINE = re.compile(r"- ((?:[01][0-9]|2[0-3]):[0-5][0-9][+-](?:[01][0-9]|2[0-3]):[0-5][0-9]) \[([^\[\]\s]+)\] (.*)")

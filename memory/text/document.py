@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
+from ..errors import MemoryFault
+from ..ids import shown
 from .block import line_at
-from .errors import MemoryFault
 from .frontmatter import FrontMatter, parse_front_matter
-from .ids import shown
 from .outline import anchors, outline
 from .refusal import NoSuchSection
 

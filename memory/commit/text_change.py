@@ -1,12 +1,12 @@
 """What the history tells of a changed file: the text that went and came, with the section it stands in."""
 
-from .card import CardEdit
-from .document import Document, parse_document
-from .history import TextChange
+from ..history import TextChange
+from ..target import CardTarget
+from ..text.card import CardEdit
+from ..text.document import Document, parse_document
+from ..workspace import Space
 from .redo import Rewrite
 from .splice import splices
-from .target import CardTarget
-from .workspace import Space
 
 
 def text_changes(

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from .errors import MemoryFault
-from .files import sha256
+from ..errors import MemoryFault
+from ..files import sha256
 from .splice import Splice, spliced
 
 VERSION = 1

@@ -52,24 +52,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from . import files, machine
-from .change import Change
-from .clock import Clock
+from .. import files
+from ..change import Change
+from ..clock import Clock
+from ..errors import MemoryFault
+from ..history import Commit, commit_id, sort_key
+from ..holder import Holder, PenHeld, holder
+from ..links import resolve
+from ..problem import Problem
+from ..text.refusal import NothingToChange
+from ..view import REDO_LOG, file_names, read_file
+from ..workspace import NoSuchClient, Space, Workspace
+from . import machine
 from .compose import Composed, EntryWithoutSection, IdTaken, PutRefused, compose
-from .errors import MemoryFault
-from .history import Commit, commit_id, sort_key
-from .holder import Holder, PenHeld, holder
 from .ledger import Ledger
-from .links import resolve
 from .lock import NetworkFileSystem, PenLock, PenLost
 from .machine import Counters
-from .problem import Problem
 from .recovery import Rollforward, follow, roll_forward
 from .redo import ForeignRedo, Record, RedoDamaged, Rewrite, encode
 from .redo_log import RedoLog, SyncInDoubt
-from .refusal import NothingToChange
-from .view import REDO_LOG, file_names, read_file
-from .workspace import NoSuchClient, Space, Workspace
 
 __all__ = [
     "AlreadyCommitted",

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from .document import newline_of
+from ..text.document import newline_of
+from ..text.outline import outline
 from .entry import IndexEntry, entry_key, parse_entry, unescaped
-from .outline import outline
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CARD = re.compile(

@@ -1,7 +1,7 @@
 """Why an edit of a card can't be made: one class for each cause, all of them `EditRefused`."""
 
-from .errors import MemoryFault
-from .ids import shown
+from ..errors import MemoryFault
+from ..ids import shown
 
 
 class EditRefused(MemoryFault):

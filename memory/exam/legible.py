@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
-from .errors import MemoryFault
-from .links import LinkLeadsOut, resolve
-from .problem import Problem
-from .view import UnreadableText, View
+from ..errors import MemoryFault
+from ..links import LinkLeadsOut, resolve
+from ..problem import Problem
+from ..view import UnreadableText, View
 
 
 class Judge(Protocol):

@@ -7,9 +7,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from .files import is_tmp
-from .ids import BadId, Id, shown
-from .problem import Problem
+from ..files import is_tmp
+from ..ids import BadId, Id, shown
+from ..problem import Problem
 
 _CONFLICT = re.compile(r"conflict|konflikt|conflit|en conflicto|競合|冲突", re.IGNORECASE)
 _COPY = re.compile(r"(?P<stem>.+?)(?: \(\d{1,2}\)| \d{1,2}| - (?:Copy|Kopie|copie)(?: \(\d+\))?)(?P<ending>\.[^.]+)")

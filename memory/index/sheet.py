@@ -2,9 +2,9 @@
 
 import re
 
+from ..text.oneline import made_safe
 from .entry import IndexEntry, escaped, render_entry
-from .index_lines import SEPARATOR, CardPlace, Lines
-from .oneline import made_safe
+from .lines import SEPARATOR, CardPlace, Lines
 
 _LINK = re.compile(
     r"(?P<head>[-*+] +\[)(?P<label>(?:[^\[\]\\]++|\\.)++)(?P<mid>\]\([^\s()#]*#)(?P<anchor>[^\s()]*)(?=\))"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from .errors import MemoryFault
-from .ids import shown
+from ..errors import MemoryFault
+from ..ids import shown
 
 MAX_BYTES = 8 * 1024
 _MAX_DEPTH = 16

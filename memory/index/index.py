@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from ..errors import MemoryFault
+from ..ids import shown
 from .entry import EntryRefused, IndexEntry, auto_entry
-from .errors import MemoryFault
-from .ids import shown
-from .index_lines import CardPlace, Lines, read_lines
+from .lines import CardPlace, Lines, read_lines
 from .sheet import Sheet
 
 __all__ = [

@@ -1,0 +1,1 @@
+"""What exists on a shelf, section by section; and keeping it true to the cards."""

@@ -1,0 +1,1 @@
+"""A question in, the lines that answer it out."""
