@@ -114,11 +114,13 @@ def skim(text: str) -> str:
 def probes_of(term: str) -> tuple[str, ...]:
     """Texts one of which stands in `skim` of all text with this term: "happi" is in "happy" but for its last letter.
 
-    They say quickly where a term can't be; where one is found, `terms` has the last word.
+    They say quickly where a term can't be; where one is found, `terms` has the last word. A stem differs from its word
+    in more than the last letter only in "dying" and its like.
     """
-    if not (term.isalpha() and term.isascii()) or len(term) < 3:
+    if len(term) < 3 or not "a" <= term[-1] <= "z":
         return (term.replace(".", ""),)
-    return (term[:-1], *_forms().get(term, ()))
+    dying = (f"{term[:-2]}ying",) if term.endswith("ie") else ()
+    return (term[:-1], *dying, *_forms().get(term, ()))
 
 
 def asks_for_figure(question: str) -> bool:
@@ -170,8 +172,8 @@ def _frame_terms() -> frozenset[str]:
 
 @cache
 def _forms() -> dict[str, tuple[str, ...]]:
-    """The irregular forms of each stem; a few stems differ from their words in more than the last letter ("dying")."""
-    forms: dict[str, tuple[str, ...]] = {"die": ("dying",), "lie": ("lying",), "tie": ("tying",)}
+    """The irregular forms of each stem."""
+    forms: dict[str, tuple[str, ...]] = {}
     for word, base in _BASE.items():
         stem = _stemmer()(base)
         forms[stem] = (*forms.get(stem, ()), word)
