@@ -7,7 +7,7 @@ as its context: the line "- 1220 °C" under "## Firing" answers a question about
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 MAX_LINES = 12
@@ -20,6 +20,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINE = re.compile(r"([=\-~^*+\"#])\1{2,}[ \t]*$")
 _FENCE = re.compile(r" {0,3}(?:[-*+] +|\d+[.)] +)?(`{3,}|~{3,})")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?=[ \t])")
+_FRONT_LINE = re.compile(r"[\w-]+[ \t]*:(?:[ \t]|$)|[ \t]|[-#\]}]|$")
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 
@@ -30,6 +31,7 @@ class Passage:
 
     `text` is those lines exactly, without their line ends, joined by "\\n". `path` is what a person can cite. `date` is
     the day it speaks of or was last changed, as YYYY-MM-DD. `context` is what stands around it and helps to find it.
+    `front` marks a line that was taken out of front matter.
     """
 
     path: str
@@ -38,6 +40,7 @@ class Passage:
     text: str
     date: str | None = None
     context: str = ""
+    front: bool = False
 
 
 @dataclass
@@ -197,8 +200,24 @@ def is_heading(line: str) -> bool:
 
 
 def is_front_matter(passage: Passage) -> bool:
-    """Whether the passage is the block at the top of a file."""
-    return passage.line == 1 and passage.text.startswith("---\n") and passage.text.endswith("\n---")
+    """Whether the passage is the block at the top of a file, or a line of it."""
+    return passage.front or (passage.line == 1 and passage.text.startswith("---\n") and passage.text.endswith("\n---"))
+
+
+def title_alone(passage: Passage) -> Passage | None:
+    """Of front matter, the line with the title, None if it has none; any other passage as it is.
+
+    A block whose lines are not all those of front matter is text between two rules, and stays whole.
+    """
+    if not is_front_matter(passage):
+        return passage
+    lines = passage.text.split("\n")
+    if not all(_FRONT_LINE.match(line) for line in lines[1:-1]):
+        return passage
+    for k, line in enumerate(lines[1:-1], start=passage.line + 1):
+        if line.startswith("title:"):
+            return replace(passage, line=k, end=k, text=line, context="", front=True)
+    return None
 
 
 def is_rule(line: str) -> bool:

@@ -80,12 +80,16 @@ class _Analysed:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A term of the question with the passages that have it: their numbers, each with its weight there (0 to …)."""
+    """A term of the question with the passages that have it: their numbers, each with its weight there (0 to …).
+
+    `said` are those in whose own words it stands, or a relative of it.
+    """
 
     term: str
     weight: float
     found: dict[int, float] = field(default_factory=dict)
     covered: dict[int, float] = field(default_factory=dict)
+    said: set[int] = field(default_factory=set)
 
 
 class Ranking:
@@ -100,8 +104,11 @@ class Ranking:
         total = sum(each.length for each in self._all)
         self._mean = total / len(self._all) if self._all else 1.0
 
-    def find(self, text: str, limit: int) -> tuple[Scored, ...]:
-        """The best passages for a question, best first; at equal score, in the order they were given."""
+    def find(self, text: str, limit: int, *, said: bool = False) -> tuple[Scored, ...]:
+        """The best passages for a question, best first; at equal score, in the order they were given.
+
+        With `said`, only those that have a word of the question themselves, not in what stands around them alone.
+        """
         words = asked(text)
         if not words or limit < 1:
             return ()
@@ -110,7 +117,8 @@ class Ranking:
         for each in question:
             for k, value in each.found.items():
                 scores[k] += each.weight * value
-        beside = {k: self._beside(scores, k) for k in scores}
+        own = {k for each in question for k in each.said} if said else scores.keys()
+        beside = {k: self._beside(scores, k) for k in scores if k in own}
         likely = sorted(beside, key=lambda k: (-beside[k], k))[: max(_LOOKED_AT, 2 * limit)]
         figure = asks_for_figure(text)
         scored = [(self._scored(k, beside[k], question, figure=figure), k) for k in likely]
@@ -126,6 +134,7 @@ class Ranking:
     def _look_up(self, term: str, *, last: bool = False) -> _Asked:
         exact: dict[int, float] = {}
         covered: dict[int, float] = {}
+        said: set[int] = set()
         probes = probes_of(term)
         for k, each in enumerate(self._all):
             own = float(_frequency(each, term)) if any(p in each.folded for p in probes) else 0.0
@@ -134,6 +143,8 @@ class Ranking:
                 frequency = own + (_CONTEXT if context else 0.0)
                 exact[k] = self._saturated(frequency, each.length)
                 covered[k] = 1.0 if own else _CONTEXT_COVERS
+            if own:
+                said.add(k)
         weight = math.log(1 + (len(self._all) + self._others - len(exact) + 0.5) / (len(exact) + 0.5))
         if not exact:
             if term.isascii():
@@ -141,7 +152,8 @@ class Ranking:
             for k in self._relatives(term):
                 exact[k] = self._saturated(_RELATIVE, self._all[k].length)
                 covered[k] = _RELATIVE
-        return _Asked(term, weight, exact, covered)
+                said.add(k)
+        return _Asked(term, weight, exact, covered, said)
 
     def _relatives(self, term: str) -> Iterable[int]:
         """Passages with a word that begins as the term does or contains it; looked for only when it stands nowhere."""

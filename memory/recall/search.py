@@ -5,7 +5,7 @@ same interface. Passages and their ranking are in `passage` and `ranking`.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -14,13 +14,14 @@ from typing import Protocol
 from ..errors import MemoryFault
 from ..guard import list_beneath
 from ..ids import CardId
+from ..index.entry import IndexEntry
 from ..index.index import IndexedCard
 from ..target import Shelf
 from ..text.document import Document, parse_document
 from ..view import View
 from ..workspace import SHELVES, Space
-from .analysis import asked, probes_of, skim
-from .passage import Passage, passages
+from .analysis import asked, probes_of, skim, terms
+from .passage import Passage, passages, split_lines, title_alone
 from .ranking import ANSWERED, Ranking, Scored, beginning_of
 
 __all__ = ["ANSWERED", "PLACES", "Hit", "Passage", "Query", "Ranking", "ScanSearch", "Scored", "Search", "passages"]
@@ -29,6 +30,7 @@ PLACES = frozenset({"cards", "log", "chat", "research"})
 """Where a search may look: project cards and their files; day logs and MEMORY.md; chats; findings."""
 
 MAX_PROJECT_FILES = 2_000
+_PLACE_OF: dict[Shelf, str] = {"projects": "cards", "research": "research"}
 _CHARACTERS_A_PASSAGE = 200
 
 
@@ -83,7 +85,8 @@ class ScanSearch:
     def find(self, query: Query) -> tuple[Hit, ...]:
         """Hits of cards, findings, day logs and chats, best first.
 
-        The date of a card is its `updated`, of a day log its day. What the index says of a section helps to find it.
+        Each hit has a word of the question itself, or a relative of one. The date of a card is its `updated`, of a day
+        log its day. What the index says of a section helps to find it; where only the index says it, its line is found.
         """
         words = asked(query.text)
         if query.limit < 1 or not words:
@@ -99,15 +102,19 @@ class ScanSearch:
                 found += [p for p in cut if _in_range(p.date, query.since, query.until)]
             else:
                 others += len(each.text) // _CHARACTERS_A_PASSAGE + 1
-        best = Ranking(found, others=others).find(query.text, query.limit)
+        for shelf in SHELVES:
+            if _PLACE_OF[shelf] in query.where:
+                lines = self._index_lines(shelf, said[shelf], words, found)
+                found += [p for p in lines if _in_range(p.date, query.since, query.until)]
+        best = Ranking(found, others=others).find(query.text, query.limit, said=True)
         return tuple(Hit(s.passage.path, s.line, s.passage.date, s.score, s.line_text) for s in best)
 
     def _cut(self, each: _Text, blocks: Mapping[str, IndexedCard]) -> Iterator[Passage]:
         if each.card is None:
-            yield from passages(each.path, each.text, each.day)
+            yield from _without_front(passages(each.path, each.text, each.day))
             return
         document = parse_document(each.text)
-        cut = passages(each.path, each.text, document.front.text("updated"))
+        cut = tuple(_without_front(passages(each.path, each.text, document.front.text("updated"))))
         yield from _with_keywords(cut, document, blocks.get(each.card[1]))
 
     def _said(self, shelf: Shelf, quick: "_QuickLook") -> dict[str, IndexedCard]:
@@ -119,6 +126,28 @@ class ScanSearch:
         if not quick.may_hold(index.text):
             return {}
         return {card.id: card for card in index.cards if quick.may_hold(_words_of(card))}
+
+    def _index_lines(
+        self, shelf: Shelf, said: Mapping[str, IndexedCard], words: Sequence[str], found: Sequence[Passage]
+    ) -> list[Passage]:
+        """The lines of an index that have a word of the question which their card nowhere says."""
+        if not said:
+            return []
+        index = self._view.index(self._space, shelf)
+        path = self._space.index_path(shelf)
+        lines = split_lines(index.text)
+        texts: dict[str, list[str]] = {}
+        for passage in found:
+            texts.setdefault(passage.path, []).append(passage.text)
+        made: list[Passage] = []
+        for card in said.values():
+            place = index.lines.place(card.id)
+            own = frozenset(terms("\n".join(texts.get(self._space.card_path(shelf, CardId(card.id)), ()))))
+            for entry in card.entries if place else ():
+                only_here = set(words).intersection(terms(_words_of_entry(entry))) - own
+                if place and only_here and (at := place.entries.get(entry.section_id)):
+                    made.append(Passage(path, at.line + 1, at.line + 1, lines[at.line], card.updated, card.title))
+        return made
 
     def _texts(self, where: frozenset[str]) -> Iterator[_Text]:
         if "cards" in where:
@@ -169,12 +198,20 @@ class _QuickLook:
 
 
 def _words_of(card: IndexedCard) -> str:
-    return " ".join(f"{entry.summary} {' '.join(entry.keywords)}" for entry in card.entries)
+    return " ".join(_words_of_entry(entry) for entry in card.entries)
+
+
+def _words_of_entry(entry: IndexEntry) -> str:
+    return f"{entry.summary} {' '.join(entry.keywords)}"
+
+
+def _without_front(found: Iterable[Passage]) -> Iterator[Passage]:
+    return (kept for passage in found if (kept := title_alone(passage)) is not None)
 
 
 def _with_keywords(found: Sequence[Passage], document: Document, card: IndexedCard | None) -> Iterator[Passage]:
     """The passages, each with what the index says of its section added to its context."""
-    said = {e.section_id: f"{e.summary} {' '.join(e.keywords)}" for e in card.entries} if card else {}
+    said = {e.section_id: _words_of_entry(e) for e in card.entries} if card else {}
     starts = [(section.line, said.get(section.id, "")) for section in document.sections] if said else []
     for passage in found:
         here = next((words for line, words in reversed(starts) if line <= passage.line), "")

@@ -39,7 +39,25 @@ def test_a_card_is_found_by_its_heading_and_cited_by_its_line(view: View) -> Non
 
 
 def test_a_card_is_found_by_what_only_the_index_says(view: View) -> None:
-    assert found(view, Query("enamel"))[0] == ("projects/kiln.md", 11, "Celadon.")
+    assert found(view, Query("enamel")) == [("projects/_index.md", 5, "- [glaze](kiln.md#glaze) — Surface. `enamel`")]
+
+
+def test_every_hit_has_a_word_of_the_question_itself(view: View) -> None:
+    text = (
+        "# Clay\n\nNot found in what I read:\n\n- the price of kaolin\n- anything else\n\n## Kaolin\nWhite.\n\nFine.\n"
+    )
+    front = "---\ntitle: What does clay cost?\nstatus: active\nowner: kaolin works\n---\n"
+    (view.workspace.root / "research/clay.md").write_text(front + text)
+    hits = found(view, Query("kaolin", limit=50))
+    assert sorted(hit[1:] for hit in hits) == [(10, "- the price of kaolin"), (14, "White.")]
+
+
+def test_of_front_matter_only_the_title_is_found(view: View) -> None:
+    (view.workspace.root / "research/clay.md").write_text("---\ntitle: Porcelain\ntags: [bone]\n---\nWhite.\n")
+    assert found(view, Query("porcelain")) == [("research/clay.md", 2, "title: Porcelain")]
+    assert found(view, Query("bone tags")) == []
+    (view.workspace.root / "research/clay.md").write_text("---\nBone china is a porcelain\n---\nWhite.\n")
+    assert found(view, Query("bone")) == [("research/clay.md", 2, "Bone china is a porcelain")]
 
 
 @pytest.mark.parametrize(
