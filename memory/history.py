@@ -3,7 +3,8 @@
 A line holds who, when, what, and the text that went and came with the section it stands in, so that `history`, `undo`,
 `why` and "already committed" work in a clone. A commit's id is a sequence number and the machine that gave it,
 `c42-k3x9ab`. The number is one more than the highest that the pen had seen in any space, so ids sort causally also
-after two machines' logs were merged; readers sort by id and drop doubles, so a merge by union is harmless.
+after two machines' logs were merged; readers sort by id and drop equal lines, so a merge by union is harmless. Where
+two different commits have one id all the same (a copied folder, a restored backup), both are shown.
 """
 
 import json
@@ -43,9 +44,15 @@ class AmbiguousCommit(MemoryFault):
 
     exit_code: ClassVar[int] = 2
 
-    def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
-        super().__init__(f"commit {shown(prefix)}: several commits begin so: {', '.join(candidates)}")
-        self.candidates = tuple(candidates)
+    def __init__(self, prefix: str, found: Sequence["Commit"]) -> None:
+        self.candidates = tuple(commit.id for commit in found)
+        if len(set(self.candidates)) == 1:
+            listed = ", ".join(f"{commit.time} {commit.what}" for commit in found)
+            super().__init__(
+                f"commit {self.candidates[0]}: different commits have this id: {listed}", hint="onepen doctor"
+            )
+        else:
+            super().__init__(f"commit {shown(prefix)}: several commits begin so: {', '.join(self.candidates)}")
 
 
 @dataclass(frozen=True)
@@ -95,13 +102,13 @@ def commit_json(commit: Commit) -> str:
 
 
 def parse_commits(text: str, path: str = "logs/commits.jsonl") -> tuple[tuple[Commit, ...], tuple[Problem, ...]]:
-    """The commits of a log, by id, doubles dropped; a line that is none is a Problem (`commit_unreadable`).
+    """The commits of a log, by id, equal ones once; a line that is none is a Problem (`commit_unreadable`).
 
-    Two different commits with one id are a Problem (`commit_id_twice`): the first one counts.
+    Different commits with one id are all given, in the order of their lines; `doubled_ids` tells of them.
     """
     from pydantic import ValidationError
 
-    found: dict[str, Commit] = {}
+    found: dict[Commit, int] = {}
     problems: list[Problem] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -113,11 +120,26 @@ def parse_commits(text: str, path: str = "logs/commits.jsonl") -> tuple[tuple[Co
             reason = str(e).splitlines()[0]
             problems.append(Problem(path, number, "commit_unreadable", "warning", f"this line is no commit: {reason}"))
             continue
-        first = found.setdefault(commit.id, commit)
-        if first != commit:
-            message = f"two different commits have the id {commit.id}; the first one counts"
-            problems.append(Problem(path, number, "commit_id_twice", "error", message))
-    return _ordered(found.values()), tuple(problems)
+        found.setdefault(commit, number)
+    return _ordered(found), tuple(problems)
+
+
+def doubled_ids(commits: Iterable[tuple[str, Commit]]) -> tuple[Problem, ...]:
+    """Ids that different commits have (`commit_id_twice`), each told where the second one stands; takes (path, commit).
+
+    A folder that was copied with its `.onepen/machine` by hand, or went back to a backup, gives a number out again.
+    """
+    first: dict[str, Commit] = {}
+    problems: list[Problem] = []
+    for path, commit in commits:
+        other = first.setdefault(commit.id, commit)
+        if other != commit:
+            message = (
+                f"two different commits have the id {commit.id}: {other.what!r} at {other.time} and {commit.what!r} at "
+                f"{commit.time}; both stand, and the history shows both"
+            )
+            problems.append(Problem(path, 0, "commit_id_twice", "error", message))
+    return tuple(dict.fromkeys(problems))
 
 
 def log_paths(space: Space) -> tuple[str, ...]:
@@ -130,13 +152,13 @@ def log_paths(space: Space) -> tuple[str, ...]:
 
 def read_commits(view: "View", space: Space) -> tuple[Commit, ...]:
     """All commits of a space, by id; lines that can't be read are left to `doctor`."""
-    found: dict[str, Commit] = {}
+    found: dict[Commit, None] = {}
     paths = set(log_paths(space)) | {path for path in view.pending_paths() if _is_log(space, path)}
     for path in sorted(paths):
         data = view.bytes(path) or b""
         for commit in parse_commits(data.decode("utf-8", "replace"), path)[0]:
-            found.setdefault(commit.id, commit)
-    return _ordered(found.values())
+            found.setdefault(commit)
+    return _ordered(found)
 
 
 def find_commit(commits: Sequence[Commit], prefix: str) -> Commit:
@@ -152,7 +174,7 @@ def find_commit(commits: Sequence[Commit], prefix: str) -> Commit:
     if not found:
         raise NoSuchCommit(prefix)
     if len(found) > 1:
-        raise AmbiguousCommit(prefix, [commit.id for commit in found])
+        raise AmbiguousCommit(prefix, found)
     return found[0]
 
 

@@ -7,7 +7,7 @@ the rest from being examined; only damage in the redo log ends it, since then no
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..history import Commit, parse_commits
+from ..history import Commit, doubled_ids, parse_commits
 from ..holder import holder
 from ..ids import BadId, CardId, Id
 from ..index.index import parse_index
@@ -133,6 +133,7 @@ def _logs(view: View, space: Space) -> Iterator[Problem]:
             found, problems = parse_commits(text, path)
             yield from problems
             commits += [(path, commit) for commit in found]
+    yield from doubled_ids(commits)
     yield from _keys(commits)
     yield from _days(view, space, seals)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from onepen.memory.exam.doctor import examine
 from onepen.memory.history import (
     AmbiguousCommit,
     Commit,
@@ -76,11 +77,28 @@ def test_lines_that_are_no_commit_are_problems_with_their_line() -> None:
     ]
 
 
-def test_two_different_commits_with_one_id_are_a_problem() -> None:
-    text = commit_json(commit(1)) + "\n" + commit_json(commit(1, what="something else"))
-    found, problems = parse_commits(text)
-    assert found == (commit(1),)
-    assert [(p.line, p.kind, p.level) for p in problems] == [(2, "commit_id_twice", "error")]
+def test_different_commits_with_one_id_are_all_shown(tmp_path: Path) -> None:
+    """As after the merge of two copies of a folder, which both went on from the same number."""
+    (tmp_path / "onepen.toml").write_text('id = "abcdefgh"\n')
+    (tmp_path / "logs").mkdir()
+    mine, theirs, later = (
+        commit(1),
+        commit(1, what="something else"),
+        replace(commit(1), time="2026-12-01T09:00:00+01:00"),
+    )
+    log = tmp_path / "logs" / "commits-2026-11.jsonl"
+    log.write_text("".join(commit_json(c) + "\n" for c in (mine, theirs, mine)))
+    (tmp_path / "logs" / "commits-2026-12.jsonl").write_text(commit_json(later) + "\n")
+    workspace = open_workspace(tmp_path)
+    commits = read_commits(View(workspace), workspace.house)
+    assert commits == (mine, theirs, later)
+    with pytest.raises(AmbiguousCommit, match="something else"):
+        find_commit(commits, "c1")
+    found = [(p.path, p.kind, p.level) for p in examine(View(workspace)) if p.path.startswith("logs/")]
+    assert found == [
+        ("logs/commits-2026-11.jsonl", "commit_id_twice", "error"),
+        ("logs/commits-2026-12.jsonl", "commit_id_twice", "error"),
+    ]
 
 
 def test_later_fields_are_passed_over() -> None:
