@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 VERSION = 1
 _ID = re.compile(r"c([1-9][0-9]{0,17})-([0-9a-z]{6})")
 _PREFIX = re.compile(r"c([1-9][0-9]{0,17})(?:-([0-9a-z]{0,6}))?")
+_UPDATED = re.compile(r"^updated:[ \t]*\d{4}-\d{2}-\d{2}[ \t]*\r?\n?", re.MULTILINE)
 LOG_NAME = re.compile(r"commits-\d{4}-\d{2}\.jsonl")
 
 
@@ -142,6 +143,12 @@ def doubled_ids(commits: Iterable[tuple[str, Commit]]) -> tuple[Problem, ...]:
     return tuple(dict.fromkeys(problems))
 
 
+def same_change(one: Commit, other: Commit) -> bool:
+    """Whether two commits did the same to memory; indexes, which follow the cards, and dates of change aside."""
+    told = _told(one)
+    return told == _told(other) and (bool(told) or one.what == other.what)
+
+
 def log_paths(space: Space) -> tuple[str, ...]:
     """The workspace paths of a space's commit logs, oldest month first."""
     folder = space.folder / "logs"
@@ -176,6 +183,15 @@ def find_commit(commits: Sequence[Commit], prefix: str) -> Commit:
     if len(found) > 1:
         raise AmbiguousCommit(prefix, found)
     return found[0]
+
+
+def _told(commit: Commit) -> set[tuple[str, str | None, str, str]]:
+    told = {
+        (change.path, change.section, _UPDATED.sub("", change.old), _UPDATED.sub("", change.new))
+        for change in commit.changes
+        if not change.path.endswith("/_index.md")
+    }
+    return {(path, section, old, new) for path, section, old, new in told if old != new}
 
 
 def _ordered(commits: Iterable[Commit]) -> tuple[Commit, ...]:

@@ -7,7 +7,7 @@ the rest from being examined; only damage in the redo log ends it, since then no
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..history import Commit, doubled_ids, parse_commits
+from ..history import Commit, doubled_ids, parse_commits, same_change
 from ..holder import holder
 from ..ids import BadId, CardId, Id
 from ..index.index import parse_index
@@ -163,13 +163,18 @@ class _DayLog:
 
 
 def _keys(commits: list[tuple[str, Commit]]) -> Iterator[Problem]:
-    first: dict[str, str] = {}
+    first: dict[str, Commit] = {}
     for path, commit in commits:
         if commit.key is None:
             continue
-        other = first.setdefault(commit.key, commit.id)
-        if other != commit.id:
-            message = f"commits {other} and {commit.id} carry out the same task twice (key {commit.key})"
+        other = first.setdefault(commit.key, commit)
+        if other.id == commit.id:
+            continue
+        if same_change(other, commit):
+            message = f"commits {other.id} and {commit.id} made the same change, on two clones (key {commit.key})"
+            yield Problem(path, 0, "key_twice", "info", message)
+        else:
+            message = f"commits {other.id} and {commit.id} carry out the same task differently (key {commit.key})"
             yield Problem(path, 0, "key_twice", "error", message)
 
 

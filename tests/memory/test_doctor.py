@@ -10,7 +10,7 @@ from onepen.memory.change import Change
 from onepen.memory.clock import SystemClock
 from onepen.memory.commit.pen import Pen
 from onepen.memory.exam.doctor import examine
-from onepen.memory.history import Commit, commit_json
+from onepen.memory.history import Commit, TextChange, commit_json
 from onepen.memory.ids import CardId
 from onepen.memory.scaffold import init
 from onepen.memory.target import CardTarget
@@ -205,18 +205,32 @@ def test_a_sealed_day_whose_log_is_gone_is_an_error(root: Path) -> None:
     assert found(root) == [("memory/2026-11-29.md", 0, "sealed_line_changed", "error")]
 
 
-def commit(number: int, key: str | None) -> str:
+def commit(number: int, key: str | None, *changes: TextChange) -> str:
     text = commit_json(
-        Commit(1, f"c{number}-abcdef", key, "2026-11-29T14:05:00+01:00", "user:ana", "x", *(None,) * 4, (), (), ())
+        Commit(1, f"c{number}-abcdef", key, "2026-11-29T14:05:00+01:00", "user:ana", "x", *(None,) * 4, (), (), changes)
     )
     json.loads(text)
     return text + "\n"
 
 
-def test_a_key_that_was_committed_twice_is_an_error(root: Path) -> None:
-    put(root, "logs/commits-2026-10.jsonl", commit(1, "t1 projects/kiln.md") + commit(2, None) + commit(3, None))
-    put(root, "logs/commits-2026-11.jsonl", commit(4, "t1 projects/kiln.md") + commit(4, "t1 projects/kiln.md"))
+def fired(at: int, day: int) -> tuple[TextChange, ...]:
+    index = TextChange("projects/_index.md", None, "", f"- [firing](kiln.md#firing) — {day}\n")
+    date = TextChange("projects/kiln.md", None, "updated: 2026-11-01\n", f"updated: 2026-11-{day}\n")
+    return TextChange("projects/kiln.md", "firing", "- at 1200\n", f"- at {at}\n"), date, index
+
+
+def test_a_key_that_was_committed_twice_with_different_changes_is_an_error(root: Path) -> None:
+    key = "t1 projects/kiln.md"
+    put(root, "logs/commits-2026-10.jsonl", commit(1, key, *fired(1220, 10)) + commit(2, None) + commit(3, None))
+    put(root, "logs/commits-2026-11.jsonl", commit(4, key, *fired(1300, 11)) * 2)
     assert found(root) == [("logs/commits-2026-11.jsonl", 0, "key_twice", "error")]
+    assert "c1-abcdef and c4-abcdef" in examine(View(open_workspace(root)))[0].message
+
+
+def test_the_same_change_under_one_key_on_two_clones_is_information(root: Path) -> None:
+    key = "t1 projects/kiln.md"
+    put(root, "logs/commits-2026-10.jsonl", commit(1, key, *fired(1220, 10)) + commit(4, key, *fired(1220, 11)))
+    assert found(root) == [("logs/commits-2026-10.jsonl", 0, "key_twice", "info")]
 
 
 def test_a_line_of_the_history_that_cannot_be_read_is_named(root: Path) -> None:
