@@ -118,12 +118,23 @@ def replace(path: Path, data: bytes, *, tmp: str | None = None, sync: bool = Fal
 
 
 def swap(path: Path, data: bytes, *, tmp: str, before: str | None, disk: Disk = DISK) -> None:
-    """Replace the file whose hash is `before` (None: absent) by `data`, synced, or raise FileMovedOn and leave it.
+    """Replace the file whose hash is `before` (None: absent) by `data`, synced, or raise FileMovedOn and leave it."""
+    lay(path, data, tmp=tmp, disk=disk)
+    swap_in(path, tmp=tmp, before=before, disk=disk)
+
+
+def lay(path: Path, data: bytes, *, tmp: str, disk: Disk = DISK) -> Path:
+    """Write beside `path`, as the file `tmp`, what is to become its content, synced; raises OSError, leaving none."""
+    return _write_beside(path, data, tmp, True, disk)
+
+
+def swap_in(path: Path, *, tmp: str, before: str | None, disk: Disk = DISK) -> None:
+    """Replace the file whose hash is `before` (None: absent) by the one that was laid beside it as `tmp`.
 
     The two files are exchanged and what came out is compared, so that a save by an editor at the same moment is not
-    lost. The folder is not synced.
+    lost. The folder is not synced. Raises FileMovedOn: `path` is as another program left it.
     """
-    beside = _write_beside(path, data, tmp, True, disk)
+    beside = path.with_name(tmp)
     with _named(path):
         with _without(beside, disk):
             if before is None:
@@ -267,6 +278,8 @@ def _put_new(beside: Path, path: Path, disk: Disk) -> None:
             return
     except FileExistsError as e:
         raise FileMovedOn(path, "was made by another program meanwhile") from e
+    except FileNotFoundError as e:
+        raise FileMovedOn(path, "could not be made: another program took away what was laid beside it") from e
     if os.path.lexists(path):
         raise FileMovedOn(path, "was made by another program meanwhile")
     disk.rename(beside, path)

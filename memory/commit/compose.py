@@ -6,7 +6,6 @@ registry lines and day-log lines are made from the files as they are at this mom
 
 import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Protocol
@@ -20,6 +19,7 @@ from ..index.reconcile import reconcile
 from ..index.registry import HEADING as REGISTRY_HEADING
 from ..index.registry import with_agent
 from ..links import LinkLeadsOut
+from ..problem import Problem
 from ..target import BadTarget, CardTarget, Shelf, parse_target
 from ..text.card import CardExists, EditRefused, NoSuchCard, NothingToChange, apply_edit
 from ..text.daylog import day_file, log_line, parse_seals, seal, seal_json
@@ -35,6 +35,7 @@ _DAY_PATH = re.compile(r"memory/\d{4}-\d{2}-\d{2}\.md")
 _NEVER_PUT = frozenset({"logs", "staging", "batches", "clients", "chats", ".onepen", ".git"})
 _SEALS = re.compile(r"seals-\d{4}-\d{2}\.jsonl")
 _SEALS_AT_ONCE = 31
+_UNREAD = (UnreadableText, LinkLeadsOut, OSError)
 
 
 class PutRefused(EditRefused):
@@ -119,8 +120,20 @@ class _Desk:
         self.write(path, changed_block(old, card, change).encode())
 
 
-def compose(change: Change, space: Space, source: Source, *, id: str, now: datetime, seal_days: bool) -> Composed:  # noqa: A002
-    """Work out a change; raises EditRefused (and its kinds), BadLogText, UnreadableText or LinkLeadsOut."""
+def compose(
+    change: Change,
+    space: Space,
+    source: Source,
+    *,
+    id: str,  # noqa: A002
+    now: datetime,
+    seal_days: bool,
+    passed_over: Callable[[Problem], None] = lambda _: None,
+) -> Composed:
+    """Work out a change; `passed_over` is told what it doesn't need and could not read.
+
+    Raises EditRefused (and its kinds), BadLogText, UnreadableText, LinkLeadsOut or an OSError.
+    """
     desk = _Desk(source)
     for put in change.puts:
         _put(desk, space, put)
@@ -132,12 +145,12 @@ def compose(change: Change, space: Space, source: Source, *, id: str, now: datet
         _register(desk, space, change)
     if change.reconcile:
         for shelf in SHELVES:
-            _reconcile_shelf(desk, space, shelf)
+            _reconcile_shelf(desk, space, shelf, passed_over)
     lines = [log_line(now, kind, text) for kind, text in change.log]
     if not desk.after and not lines:
         raise NothingToChange("everything is as it should be already")
     rewrites = [_rewrite(path, desk.before[path], data) for path, data in desk.after.items()]
-    additions, sealed_all = _day_log(space, source, lines, now, id, seal_days)
+    additions, sealed_all = _day_log(space, source, lines, now, id, seal_days, passed_over)
     commit = _commit(change, space, desk, rewrites, additions, id, now)
     log = space.path(f"logs/commits-{now:%Y-%m}.jsonl")
     additions.append(_fresh_lines(source, log, [commit_json(commit)]))
@@ -226,16 +239,32 @@ def _register(desk: _Desk, space: Space, change: Change) -> None:
     desk.write(path, registry.text.encode())
 
 
-def _reconcile_shelf(desk: _Desk, space: Space, shelf: Shelf) -> None:
+def _reconcile_shelf(desk: _Desk, space: Space, shelf: Shelf, passed_over: Callable[[Problem], None]) -> None:
+    """What can't be read is told and passed over, a card or the whole shelf; the others are brought in line."""
+    try:
+        names = desk.source.names(space.path(shelf))
+        path = space.index_path(shelf)
+        old = desk.text(path)
+    except _UNREAD as e:
+        passed_over(_unread(space.index_path(shelf), e, "it was not brought into line with its cards"))
+        return
     cards: dict[str, Document] = {}
-    for card in card_ids(desk.source.names(space.path(shelf))):
-        with suppress(UnreadableText, LinkLeadsOut):  # doctor names it; the other cards are brought in line
-            document = desk.document(space.card_path(shelf, card))
-            if document is not None:
-                cards[card] = document
-    path = space.index_path(shelf)
-    if cards or desk.read(path) is not None:
+    for card in card_ids(names):
+        card_path = space.card_path(shelf, card)
+        try:
+            document = desk.document(card_path)
+        except _UNREAD as e:
+            passed_over(_unread(card_path, e, "its lines in the index stay as they are"))
+            continue
+        if document is not None:
+            cards[card] = document
+    if cards or old is not None:
         desk.write(path, reconcile(desk.index(path, HEADINGS[shelf]), cards).text.encode())
+
+
+def _unread(path: str, fault: UnreadableText | LinkLeadsOut | OSError, then: str) -> Problem:
+    reason = (fault.strerror or str(fault)) if isinstance(fault, OSError) else fault.message.removeprefix(f"{path}: ")
+    return Problem(path, 0, "passed_over", "warning", f"can't be read ({reason}): {then}")
 
 
 def _day_log(
@@ -245,6 +274,7 @@ def _day_log(
     now: datetime,
     id: str,  # noqa: A002
     seal_days: bool,
+    passed_over: Callable[[Problem], None],
 ) -> tuple[list[Addition], bool]:
     """Today's new lines, and the seals of earlier days that have none yet."""
     if not lines:
@@ -263,7 +293,11 @@ def _day_log(
     machine = id.partition("-")[2]
     seals = []
     for day in due[:_SEALS_AT_ONCE]:
-        text = (source.read(space.path(day_file(day))) or b"").decode("utf-8", "replace")
+        try:
+            text = (source.read(space.path(day_file(day))) or b"").decode("utf-8", "replace")
+        except _UNREAD as e:
+            passed_over(_unread(space.path(day_file(day)), e, "the day was not sealed"))
+            continue
         seals.append(seal_json(seal(day, text, now, machine)).rstrip("\n"))
     if seals:
         additions.append(_fresh_lines(source, space.path(f"logs/seals-{now:%Y-%m}.jsonl"), seals))

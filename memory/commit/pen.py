@@ -12,9 +12,17 @@ then nothing has. The files are a copy of what the line says, and can be brought
     1  fence      is the lock still ours, and the epoch?       lost: PenLost, nothing written
     2  read       the files as they are now
     3  compose    what they will be, all in memory             refused: EditRefused, nothing written
-    4  record     append one line to the redo log, one sync    <- the commit point
-    5  files      swap cards and indexes, add lines to logs
-    6  checkpoint at close, or when the log is long: sync files and folders, then trim the redo log
+    4  places     may each file be written where it lies?      PlaceUnfit or OSError, nothing written
+    5  lay        the new cards and indexes, beside the old    OSError: they are taken up again
+    6  record     append one line to the redo log, one sync    <- the commit point
+    7  files      swap in what was laid, add lines to logs
+    8  checkpoint at close, or when the log is long: sync files and folders, then trim the redo log
+
+Steps 4 and 5 are there because behind the commit point nothing can be refused any more: a folder where a file should
+be, a folder that may not be written, a full disk or a limit on the size of files would leave a commit that stands and
+can't be finished. So what takes space and rights is done before it. After it there are renames, lines added to logs
+(asked for before: `place.py`) and files in folders that are yet to be made. What is laid is noted (`laid.py`), so the
+next opening removes it if no record names it.
 
 What an error means depends on where it happens. Before the commit point it is a clean abort: the record is cut off
 again and the files were never touched. After it the commit stands, and only its files lag behind: the pen takes no more
@@ -58,18 +66,19 @@ from ..clock import Clock
 from ..errors import MemoryFault
 from ..history import Commit, commit_id, sort_key
 from ..holder import Holder, PenHeld, holder
-from ..links import resolve
+from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
-from ..text.refusal import NothingToChange
-from ..view import REDO_LOG, file_names, read_file
+from ..text.refusal import EditRefused, NothingToChange
+from ..view import REDO_LOG, UnreadableText, file_names, read_file
 from ..workspace import NoSuchClient, Space, Workspace
-from . import machine
+from . import laid, machine
 from .compose import Composed, EntryWithoutSection, IdTaken, PutRefused, compose
 from .ledger import Ledger
 from .lock import NetworkFileSystem, PenLock, PenLost
 from .machine import Counters
+from .place import PlaceUnfit, check_place
 from .recovery import Rollforward, follow, roll_forward
-from .redo import ForeignRedo, Record, RedoDamaged, Rewrite, encode
+from .redo import FileChange, ForeignRedo, Record, RedoDamaged, Rewrite, encode
 from .redo_log import RedoLog, SyncInDoubt
 
 __all__ = [
@@ -82,9 +91,11 @@ __all__ = [
     "Pen",
     "PenHeld",
     "PenLost",
+    "PlaceUnfit",
     "PutRefused",
     "RecoveryNeeded",
     "RedoDamaged",
+    "Unfinished",
     "holder",
 ]
 
@@ -103,11 +114,25 @@ class AlreadyCommitted(MemoryFault):
 class RecoveryNeeded(MemoryFault):
     """Raised when the disk failed while a commit was being made durable, or after: the next opening finishes it."""
 
-    def __init__(self, what: str, reason: str) -> None:
+    def __init__(self, what: str, reason: str, *, asked: bool = True) -> None:
+        """`asked` is false for a commit that onepen makes before the one that it was asked for."""
+        rest = "" if asked else "; what you asked for was not done: run the command again"
         super().__init__(
-            f"{what}: in doubt, recovery is needed ({reason}); nothing is lost, the next opening finishes it"
+            f"{what}: in doubt, recovery is needed ({reason}); nothing is lost, the next opening finishes it{rest}"
         )
         self.what = what
+        self.reason = reason
+
+
+class Unfinished(MemoryFault):
+    """Raised when commits that stand can't be brought into their files, so that the pen can't be taken."""
+
+    def __init__(self, commits: str, reason: str) -> None:
+        super().__init__(
+            f"{commits}: committed, but can't be brought into the files ({reason}); what you asked for was not done: "
+            "put that right, then run the command again",
+            hint="onepen doctor",
+        )
         self.reason = reason
 
 
@@ -141,7 +166,7 @@ class Pen:
     ) -> "Pen":
         """Take the pen within `wait` seconds and finish what was left undone.
 
-        Raises PenHeld, RedoDamaged or ForeignRedo (nothing was changed), NetworkFileSystem, or an OSError.
+        Raises PenHeld, RedoDamaged or ForeignRedo (nothing was changed), NetworkFileSystem, Unfinished, or an OSError.
         """
         room = workspace.machine_room
         new_room = not room.exists()
@@ -183,6 +208,7 @@ class Pen:
             id=commit_id(number, self._machine),
             now=now,
             seal_days=self._sealed.get(space.prefix) != now.date(),
+            passed_over=self._done.problems.append,
         )
         self._write(composed)
         self._ledger.highest = number
@@ -193,12 +219,25 @@ class Pen:
         return composed.commit
 
     def reconcile(self, space: Space, who: str = "user:onepen") -> Commit | None:
-        """Bring the indexes of a space into line with cards that were edited by hand; None if they are."""
+        """Bring the indexes of a space into line with cards that were edited by hand; None if they are, or can't be.
+
+        What can't be read or written is passed over and told in `recovered`: what a person asks for need not wait
+        for an index, and `doctor` shows the same until it is put right.
+        """
         change = Change(space.client, "indexes brought into line with the cards", who, reconcile=True)
         try:
             return self.commit(change)
         except NothingToChange:
             return None
+        except RecoveryNeeded as e:
+            raise RecoveryNeeded(f"{e.what} ({change.what})", e.reason, asked=False) from e
+        except (EditRefused, LinkLeadsOut, UnreadableText) as e:
+            reason = e.message
+        except OSError as e:
+            reason = _reason(e)
+        message = f"the indexes were not brought into line with the cards ({reason})"
+        self._done.problems.append(Problem(space.prefix or "./", 0, "not_reconciled", "warning", message))
+        return None
 
     def checkpoint(self) -> None:
         """Wait until all files are on the disk, then trim the redo log; raises PenLost or an OSError."""
@@ -252,6 +291,7 @@ class Pen:
         torn = self._redo.prepare(found)
         if torn is not None:
             self._done.problems.append(torn)
+        laid.clear(root, [record.commit for record in found.records], self._disk)
         if found.records:
             self._recover(found.records)
         for space in self._workspace.spaces():
@@ -265,15 +305,12 @@ class Pen:
         machine.keep_ballast(room, self._disk)
 
     def _recover(self, records: tuple[Record, ...]) -> None:
-        root = self._workspace.root
-        try:
-            done = roll_forward(root, records, self._disk)
-        except OSError as e:
-            if e.errno != errno.ENOSPC or not machine.drop_ballast(self._workspace.machine_room, self._disk):
-                raise
-            done = roll_forward(root, records, self._disk)
-        self._done.touched |= done.touched
         names = ", ".join(record.commit for record in records[-3:])
+        try:
+            done = self._rolled_forward(records)
+        except OSError as e:
+            raise Unfinished(names, _reason(e)) from e
+        self._done.touched |= done.touched
         count = f"{len(records)} commits were" if len(records) > 1 else "1 commit was"
         message = (
             f"{count} rolled forward after an interruption (… {names})"
@@ -283,6 +320,14 @@ class Pen:
         self._done.problems.append(Problem(REDO_LOG, 0, "redo_rolled_forward", "info", message))
         self._done.problems += done.problems
         self.checkpoint()
+
+    def _rolled_forward(self, records: tuple[Record, ...]) -> Rollforward:
+        try:
+            return roll_forward(self._workspace.root, records, self._disk)
+        except OSError as e:
+            if e.errno != errno.ENOSPC or not machine.drop_ballast(self._workspace.machine_room, self._disk):
+                raise
+            return roll_forward(self._workspace.root, records, self._disk)
 
     def _fence(self) -> None:
         if self._closed:
@@ -304,28 +349,37 @@ class Pen:
         """From the commit point to the files."""
         root = self._workspace.root
         commit = composed.commit.id
-        places = [resolve(root, change.path) for change in composed.files]
-        if len(set(places)) < len(places):
-            raise PutRefused(composed.files[0].path, "two of the files to be written are one, by a link")
+        changes = list(zip(composed.files, places_of(root, composed), strict=True))
         record = encode(Record(self._workspace.settings.id, self._epoch, commit, composed.files))
-        self._check_space(len(record) * 2 + sum(map(len, composed.contents.values())))
-        self._append_record(commit, record)
+        check_room(root, record, composed)
+        beside = laid.lay(root, commit, changes, composed.contents, self._disk)
         try:
-            for change, real in zip(composed.files, places, strict=True):
+            self._append_record(commit, record)
+        except (PenLost, OSError):
+            beside.take_up(self._disk)
+            raise
+        try:
+            for change, real in changes:
                 self._done.touched.add(real)
                 try:
-                    if isinstance(change, Rewrite):
-                        tmp = files.tmp_name(real.name, commit)
-                        data = composed.contents[change.path]
-                        files.swap(real, data, tmp=tmp, before=change.before, disk=self._disk)
-                    else:
-                        files.append(real, change.due, expect_size=change.at, disk=self._disk)
+                    self._bring(change, real, composed, is_laid=change.path in beside.places)
                 except files.FileMovedOn:
                     follow(root, change.path, [(commit, change)], self._done, self._disk)
         except OSError as e:
-            self._doubt = RecoveryNeeded(commit, str(e))
+            self._doubt = RecoveryNeeded(commit, _reason(e))
             raise self._doubt from e
         self._doubt = None
+
+    def _bring(self, change: FileChange, real: Path, composed: Composed, *, is_laid: bool) -> None:
+        """Bring a change into its file; raises FileMovedOn or an OSError."""
+        if not isinstance(change, Rewrite):
+            files.append(real, change.due, expect_size=change.at, disk=self._disk)
+            return
+        tmp = files.tmp_name(real.name, composed.commit.id)
+        if is_laid:
+            files.swap_in(real, tmp=tmp, before=change.before, disk=self._disk)
+        else:
+            files.swap(real, composed.contents[change.path], tmp=tmp, before=change.before, disk=self._disk)
 
     def _append_record(self, commit: str, line: bytes) -> None:
         self._doubt = RecoveryNeeded(commit, "it was broken off")
@@ -349,15 +403,34 @@ class Pen:
             message = f"the redo log was not trimmed ({e}); the next command that writes does it"
             self._done.problems.append(Problem(REDO_LOG, 0, "checkpoint_failed", "warning", message))
 
-    def _check_space(self, needed: int) -> None:
-        free = shutil.disk_usage(self._workspace.root).free
-        if free < needed + _SPARE_BYTES:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._workspace.root))
-
     def _count(self) -> None:
         counters = Counters(self._epoch, self._ledger.highest)
         if machine.read_counters(self._workspace.machine_room) != counters:
             machine.write_counters(self._workspace.machine_room, counters, self._disk)
+
+
+def places_of(root: Path, composed: Composed) -> list[Path]:
+    """Where the files of a commit really lie, and can be written.
+
+    Raises LinkLeadsOut, PutRefused, PlaceUnfit, or an OSError that names the file.
+    """
+    places = [check_place(root, change, composed.contents) for change in composed.files]
+    if len(set(places)) < len(places):
+        raise PutRefused(composed.files[0].path, "two of the files to be written are one, by a link")
+    return places
+
+
+def check_room(root: Path, record: bytes, composed: Composed) -> None:
+    """Raises ENOSPC when the disk has no room for a commit and some to spare."""
+    needed = len(record) * 2 + sum(map(len, composed.contents.values()))
+    if shutil.disk_usage(root).free < needed + _SPARE_BYTES:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(resolve(root, composed.files[0].path)))
+
+
+def _reason(error: OSError) -> str:
+    """An error of the system in plain words, with the file that it is about."""
+    reason = error.strerror or str(error)
+    return reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}"
 
 
 class _Source:
@@ -367,7 +440,10 @@ class _Source:
         self._root = root
 
     def read(self, path: str) -> bytes | None:
-        return read_file(self._root, path)
+        found = read_file(self._root, path)
+        if found is None and resolve(self._root, path).is_dir():
+            raise UnreadableText(path, "this is a folder, and a file should be here")
+        return found
 
     def end(self, path: str) -> tuple[int, bool]:
         try:
@@ -377,7 +453,7 @@ class _Source:
                     return 0, True
                 file.seek(-1, os.SEEK_END)
                 return size, file.read(1) == b"\n"
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return 0, True
 
     def names(self, folder: str) -> set[str]:

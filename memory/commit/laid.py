@@ -1,0 +1,80 @@
+"""The new versions of files, laid beside the old ones before a commit, so that a full disk shows before it stands.
+
+They are noted in `.onepen/redo/laid` first: a process that dies between laying them and the commit leaves files that no
+record names, and the next opening finds them by the note. The note needs no sync, since after a power cut such a file
+is only a remnant, which `doctor` shows. A file in a folder that is yet to be made isn't laid: readers would see the
+folder before the commit.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import files
+from ..links import LinkLeadsOut, resolve
+from ..view import read_file
+from .redo import FileChange, Rewrite
+
+NOTE = ".onepen/redo/laid"
+
+
+@dataclass(frozen=True)
+class Laid:
+    """What was laid for one commit, as workspace path and the file beside it."""
+
+    commit: str
+    places: Mapping[str, Path]
+
+    def take_up(self, disk: files.Disk) -> None:
+        """Remove it again: there will be no commit."""
+        for path in self.places.values():
+            with suppress(OSError):
+                disk.unlink(path)
+
+
+def lay(
+    root: Path,
+    commit: str,
+    changes: Sequence[tuple[FileChange, Path]],
+    contents: Mapping[str, bytes],
+    disk: files.Disk,
+) -> Laid:
+    """Lay the files that a commit replaces, each change given with its real file; raises OSError, then none is left."""
+    due = [(change, real) for change, real in changes if isinstance(change, Rewrite) and real.parent.is_dir()]
+    if not due:
+        return Laid(commit, {})
+    note = {"commit": commit, "files": [[change.path, change.before, change.after] for change, _ in due]}
+    files.replace(root / NOTE, json.dumps(note).encode() + b"\n", tmp=".laid.new.tmp", disk=disk)
+    beside: dict[str, Path] = {}
+    try:
+        for change, real in due:
+            tmp = files.tmp_name(real.name, commit)
+            beside[change.path] = files.lay(real, contents[change.path], tmp=tmp, disk=disk)
+    except OSError:
+        Laid(commit, beside).take_up(disk)
+        raise
+    return Laid(commit, beside)
+
+
+def clear(root: Path, recorded: Iterable[str], disk: files.Disk) -> None:
+    """Remove what was laid for a commit that is not among those recorded, and so never was.
+
+    What may be a person's text stays, and what can't be removed, too: `doctor` shows it.
+    """
+    try:
+        note = json.loads(read_file(root, NOTE) or b"null")
+        commit, noted = str(note["commit"]), [(str(path), before, after) for path, before, after in note["files"]]
+    except (ValueError, TypeError, KeyError):
+        return  # no note, or one that a power cut has cut short
+    if commit in recorded:
+        return  # rolling forward looks after them
+    for path, before, after in noted:
+        with suppress(OSError, LinkLeadsOut):
+            real = resolve(root, path)
+            tmp = real.with_name(files.tmp_name(real.name, commit))
+            left = tmp.read_bytes()
+            stands = files.sha256(real.read_bytes()) if real.exists() else None
+            if stands == before or not left or files.sha256(left) in (before, after):
+                disk.unlink(tmp)
