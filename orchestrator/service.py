@@ -85,7 +85,7 @@ class Service:
         client = ClientId(id or id_from_title(name))
         if client in self.workspace.clients():
             raise BadRequest(f"client {client}: it is there already", hint=f"onepen status --client {client}")
-        with self._scribe(()) as scribe:
+        with self._scribe() as scribe:
             return _done(scribe, scribe.add_client(client, name, plan_client(client, name), self._who))
 
     def add_project(
@@ -119,13 +119,13 @@ class Service:
         agent = AgentId(id or id_from_title(name))
         planned = plan_agent(agent, name, text)
         description = parse_definition(agent, planned.data.decode()).description or name
-        with self._scribe((self.workspace.house,)) as scribe:
+        with self._scribe() as scribe:
             return _done(scribe, scribe.add_agent(agent, planned, description, self._who))
 
     def log(self, text: str, *, client: str | None = None, kind: str = "note") -> CommitResult:
         """A line in today's log; raises BadLogText or NoSuchClient."""
         space = self.workspace.space(client)
-        with self._scribe((space,)) as scribe:
+        with self._scribe() as scribe:
             return _done(scribe, scribe.log(space, kind, text, self._who))
 
     # -- looking ---------------------------------------------------------------------------------------------------
@@ -240,7 +240,8 @@ class Service:
 
         if sha256 is not None and len(ids) != 1:
             raise BadRequest("--sha256 vouches for one draft; name exactly one")
-        with self._scribe(self._spaces_of(ids)) as scribe:
+        self._check_there(ids)
+        with self._scribe() as scribe:
             decider = Decider(self._view, self._clock, scribe, self._user)
             decisions = tuple(decider.approve(one, sha256, confirm) for one in ids)
             return DecisionResult(decisions, scribe.notices())
@@ -251,7 +252,8 @@ class Service:
 
         if not reason.strip():
             raise BadReason("reject")
-        with self._scribe(self._spaces_of(ids)) as scribe:
+        self._check_there(ids)
+        with self._scribe() as scribe:
             decider = Decider(self._view, self._clock, scribe, self._user)
             return DecisionResult(tuple(decider.reject(one, reason.strip()) for one in ids), scribe.notices())
 
@@ -267,16 +269,19 @@ class Service:
         name = check_title(title)
         space = self.workspace.space(client)
         target = CardTarget(shelf, CardId(id_ or id_from_title(name)))
-        with self._scribe((space,)) as scribe:
+        with self._scribe() as scribe:
             return _done(scribe, scribe.add_card(space, target, name, text or "", self._who))
 
     @contextmanager
-    def _scribe(self, spaces: Sequence[Space]) -> "Iterator[Scribe]":
-        """The pen for a moment; first what a crash left is finished and hand edits in `spaces` are indexed."""
+    def _scribe(self) -> "Iterator[Scribe]":
+        """The pen for a moment; first what a crash left is finished.
+
+        A commit indexes hand edits of its own card. The other cards wait for work to begin: reading all of them
+        would make a line in the log slow.
+        """
         from .commit import Scribe
 
         with Scribe.open(self._view, self._clock) as scribe:
-            scribe.reconcile(spaces)
             yield scribe
 
     def _work(self, on_progress: Progress | None, stop: StopSign | None) -> "Work":
@@ -301,11 +306,12 @@ class Service:
     def _spaces(self, client: str | None, all_clients: bool) -> tuple[Space, ...]:
         return self.workspace.spaces() if all_clients else (self.workspace.space(client),)
 
-    def _spaces_of(self, ids: Sequence[str]) -> tuple[Space, ...]:
+    def _check_there(self, ids: Sequence[str]) -> None:
+        """Raises BadRequest, NoSuchDraft or AmbiguousId before anything is decided."""
         if not ids:
             raise BadRequest("name at least one draft", hint="onepen drafts")
-        found = {find_draft(self.workspace, one, self._clock)[0].space for one in ids}
-        return tuple(sorted(found, key=lambda space: space.prefix))
+        for one in ids:
+            find_draft(self.workspace, one, self._clock)
 
     def _reviewer(self, space: Space) -> Reviewer:
         return Reviewer(self._view, space, lambda: self._clock.now().date())
