@@ -127,7 +127,8 @@ class Attempt:
             for found in collect(self._dossier.folder, self._dossier.task, draft.attempt):
                 if found.name == draft.facts.name and found.raw is not None:
                     cut = " (its beginning)" if len(found.text) > _FEEDBACK else ""
-                    parts.append(f"The draft {found.name} was{cut}:\n\n{found.text[:_FEEDBACK]}")
+                    what = f"The draft {found.name} to begin with{cut}; it is no source, so quote what it was made from"
+                    parts.append(f"{what}:\n\n{found.text[:_FEEDBACK]}")
         return "\n\n".join(parts)
 
     def _event(self, attempt: int, ending: Ending, *, refused: bool) -> AttemptEvent:

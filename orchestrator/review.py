@@ -171,8 +171,23 @@ def bound_of(draft: Draft, before: bytes | None) -> Bound:
 
 
 def provenance_of(dossier: Dossier, attempt: int) -> Provenance:
-    """What the attempt's transcript shows was read: inputs are external, everything else is memory."""
-    return "external" if shows_inputs(dossier.folder.transcript(attempt)) else "agent"
+    """The least trusted of what this attempt and those before it were made from.
+
+    Inputs are external, everything else is memory. An attempt that is sent back or goes on gets what earlier ones
+    wrote: what they had read, and what their drafts say of themselves, is in it. A transcript that is gone shows
+    nothing; with inputs at hand, the worst is taken for granted.
+    """
+    for number in range(1, attempt + 1):
+        transcript = dossier.folder.transcript(number)
+        if shows_inputs(transcript) or (dossier.sheet.inputs and not transcript.is_file()):
+            return "external"
+    carried = [d for d in dossier.state.drafts if d.attempt < attempt and not d.facts.blocked]
+    for number in sorted({d.attempt for d in carried}):
+        names = {d.facts.name for d in carried if d.attempt == number}
+        for found in collect(dossier.folder, dossier.task, number):
+            if found.name in names and (found.draft is None or found.draft.provenance == "external"):
+                return "external"
+    return "agent"
 
 
 _NEEDS_PERSON = frozenset({"elsewhere", "incomplete"})

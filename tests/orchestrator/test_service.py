@@ -518,6 +518,52 @@ def test_send_back_gives_the_worker_the_reason_and_its_draft(make_service: MakeS
     assert service.approve([again.drafts[1].id]).exit_code == 0
 
 
+def test_an_attempt_that_was_sent_back_is_as_external_as_the_one_before(
+    make_service: MakeService, root: Path, cones: Path
+) -> None:
+    text = {"text": "# Cones\n\n## Result\n\nLong words.\n", "title": "Cones"}
+    first = make_service(script=rules(("read_input", {"name": "cones.md"}), ("write_draft", text)))
+    [task] = delegate(first, inputs=(cones,)).tasks
+    assert task.drafts[0].provenance == "external"
+    blind = make_service(script=rules(("write_draft", text)))
+    [again] = anyio.run(partial(blind.send_back, [task.drafts[0].id], "shorter, please")).tasks
+    assert [d.provenance for d in again.drafts] == ["external", "external"]
+
+
+def test_a_draft_that_calls_itself_external_makes_what_follows_it_external(make_service: MakeService) -> None:
+    def claims(assignment: Assignment) -> Ending | None:
+        said = "external" if assignment.attempt == 1 else "agent"
+        text = f"---\ntarget: research/cones.md\nedit: create\nprovenance: {said}\n---\n## Cones\n\nHot.\n"
+        (assignment.drafts_folder / "cones.md").write_text(text)
+        return Reported("done", None, True, 0.1)
+
+    service = make_service(pool=InProcessPool(instead=claims))
+    [task] = delegate(service).tasks
+    [again] = anyio.run(partial(service.send_back, [task.drafts[0].id], "shorter, please")).tasks
+    assert [d.provenance for d in again.drafts] == ["external", "external"]
+
+
+def test_an_earlier_draft_is_no_source(make_service: MakeService, root: Path) -> None:
+    def quotes_itself(assignment: Assignment) -> Ending | None:
+        said = "Cone 6 is hot."
+        for k, place in enumerate(("staging/t1/1/drafts/d0.md:7", "1/drafts/d0.md:7", "inputs/d0.md:7")):
+            quote = f'> "{said}" ({place})' if assignment.attempt > 1 else said
+            head = f"---\ntarget: research/cones-{k}.md\nedit: create\nprovenance: agent\n---\n"
+            (assignment.drafts_folder / f"d{k}.md").write_text(f"{head}## Cones\n\n{quote}\n")
+        return Reported("done", None, True, 0.1)
+
+    pool = InProcessPool(instead=quotes_itself)
+    service = make_service(pool=pool)
+    [task] = delegate(service, review="auto").tasks
+    [again] = anyio.run(partial(service.send_back, [d.id for d in task.drafts], "with quotes, please")).tasks
+    feedback = pool.assignments[1].feedback
+    assert feedback is not None
+    assert "no source" in feedback
+    assert "Cone 6 is hot." in feedback
+    for draft in again.drafts[3:]:
+        assert any(f.kind == "quote" and f.level == "block" for f in draft.findings), draft.findings
+
+
 def test_an_edited_draft_opens_and_is_shown_anew(service: Service, cones: Path) -> None:
     [task] = delegate(service, inputs=(cones,)).tasks
     view, path = service.draft_file(task.drafts[0].id)
