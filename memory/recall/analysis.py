@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
 
+from .vocabulary import ENGLISH, TONGUES
+
 # Words that are common in one language and mean something in another ("die", "war", "son", "man") are not listed:
 # their low weight in ranking does the same without losing them.
 _COMMON = """
@@ -31,7 +33,7 @@ _COMMON = """
     hay muy mas
 """
 _FRAME = """
-    tell know find found say says said write wrote written explain describe summarise summarize summary list show give
+    tell know find found say says said explain describe summarise summarize summary list show give
     mention mentions mentioned state stated according answer answers question questions please look lookup read anything
     something everything someone anyone much many kind sort exactly currently actually happen happens happened mean
     means document documents docs text texts file files notes note let want like get gets got need needs
@@ -42,9 +44,10 @@ _IRREGULAR = """
 took:take taken:take taking:take sold:sell paid:pay bought:buy made:make ran:run began:begin begun:begin met:meet
 kept:keep sent:send spent:spend held:hold lost:lose gave:give given:give went:go gone:go came:come built:build
 chose:choose chosen:choose grew:grow grown:grow broke:break broken:break brought:bring taught:teach thought:think
+wrote:write written:write
 told:tell left:leave led:lead drove:drive driven:drive froze:freeze frozen:freeze stood:stand understood:understand
 won:win wore:wear fell:fall fallen:fall flew:fly flown:fly hidden:hide spoke:speak spoken:speak stole:steal
-children:child people:person mice:mouse feet:foot leaves:leaf loaves:loaf knives:knife shelves:shelf
+children:child people:person mice:mouse feet:foot leaf:leave loaves:loaf knives:knife shelves:shelf
 """
 _BASE = dict(pair.split(":") for pair in _IRREGULAR.split())
 _STOP_WORDS = frozenset(_COMMON.split())
@@ -54,8 +57,9 @@ _CJK_FRAME = re.compile(
     "誰|いつ|どこ|どの|なぜ|何時|何を|何が|何|ですか|ますか|ましたか|무엇|언제|어디|어떻게|누가|왜"
 )
 _HOW = re.compile(
-    r"\bhow (?:many|much|long|often|fast|quick(?:ly)?|soon|big|large|small|old|far|high|hot|cold|tall|wide|deep)\b|"
-    r"\bwie (?:viele?|lange|oft|schnell|bald|gro(?:ss|ß)|alt|weit|hoch|heiß|heiss|tief|schwer)\b|"
+    r"\bhow (?:many|much|long|often|fast|quick(?:ly)?|soon|big|large|small|old|far|high|hot|cold|tall|wide|deep|heavy|"
+    r"expensive|full|strong)\b|"
+    r"\bwie (?:viele?|lange?|oft|schnell|bald|gro(?:ss|ß)|alt|weit|hoch|heiß|heiss|tief|schwer|teuer)\b|"
     r"\bcombien d[e'’]|\bcu[aá]nt[oa]s?\b",
     re.IGNORECASE,
 )
@@ -68,6 +72,7 @@ _FIGURE = re.compile(
 _HIRAGANA_ONLY = re.compile("[ぁ-ゟー]+")
 _TOKEN = re.compile(rf"v?[0-9]+(?:[.,][0-9]+)+|[{_CJK}]+|[^\W_{_CJK}]+")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,][0-9]{3})+")
+_DECIMALS = re.compile(r"([0-9]{1,3}(?:\.[0-9]{3})+),([0-9]{1,2})|([0-9]{1,3}(?:,[0-9]{3})+)\.([0-9]{1,2})")
 _INSIDE_NUMBER = re.compile(r"(?<=[0-9])[.,](?=[0-9])")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
 _CAMEL = re.compile(r"\b[A-Za-z]+[a-z0-9][A-Z][A-Za-z0-9]*")
@@ -102,8 +107,17 @@ def asked(question: str) -> tuple[str, ...]:
     A question made of nothing else keeps all its terms.
     """
     words = terms(_CJK_FRAME.sub(" ", _HOW.sub(" ", _TAKES.sub(r"\1", question))))
-    kept = tuple(dict.fromkeys(word for word in words if word not in _frame_terms()))
+    empty = _frame_terms() | _empty_terms(tongue_of(question))
+    kept = tuple(dict.fromkeys(word for word in words if word not in empty))
     return kept or tuple(dict.fromkeys(words)) or tuple(dict.fromkeys(terms(question)))
+
+
+def tongue_of(question: str) -> str | None:
+    """ "de", "fr" or "es" when a question begins as questions of that language do and has no word that is English."""
+    words = re.findall(r"[^\W_]+", fold(question))
+    if not words or not ENGLISH.isdisjoint(words):
+        return None
+    return next((tongue for tongue, (begins, _) in TONGUES.items() if words[0] in begins), None)
 
 
 def skim(text: str) -> str:
@@ -132,8 +146,7 @@ def asks_for_figure(question: str) -> bool:
 def _terms_of(token: str) -> tuple[str, ...]:
     first = token[0]
     if not token.isalnum():
-        number = token.removeprefix("v")
-        return (re.sub(r"[.,]", "", number),) if _THOUSANDS.fullmatch(number) else (number.replace(",", "."),)
+        return _number(token.removeprefix("v"))
     if re.match(f"[{_CJK}]", first):
         return _pairs(token)
     if token in _STOP_WORDS:
@@ -141,6 +154,16 @@ def _terms_of(token: str) -> tuple[str, ...]:
     if unit := _UNIT.fullmatch(token):
         return (unit[1], unit[2])
     return (_stemmer()(_BASE.get(token, token)),)
+
+
+def _number(number: str) -> tuple[str, ...]:
+    """A number without the marks between thousands; one with decimals is found without them too."""
+    if _THOUSANDS.fullmatch(number):
+        return (re.sub(r"[.,]", "", number),)
+    if parts := _DECIMALS.fullmatch(number):
+        whole, decimals = re.sub(r"[.,]", "", parts[1] or parts[3]), parts[2] or parts[4]
+        return (whole,) if not decimals.strip("0") else (whole, f"{whole}.{decimals}")
+    return (number.replace(",", "."),)
 
 
 def _pairs(run: str) -> tuple[str, ...]:
@@ -168,6 +191,11 @@ def _stemmer() -> Callable[[str], str]:
 @cache
 def _frame_terms() -> frozenset[str]:
     return frozenset(term for word in _FRAME.split() for term in _terms_of(word))
+
+
+@cache
+def _empty_terms(tongue: str | None) -> frozenset[str]:
+    return frozenset(term for word in TONGUES[tongue][1] for term in _terms_of(word)) if tongue else frozenset()
 
 
 @cache

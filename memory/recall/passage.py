@@ -31,7 +31,8 @@ class Passage:
 
     `text` is those lines exactly, without their line ends, joined by "\\n". `path` is what a person can cite. `date` is
     the day it speaks of or was last changed, as YYYY-MM-DD. `context` is what stands around it and helps to find it.
-    `front` marks a line that was taken out of front matter.
+    `front` marks a line that was taken out of front matter. `head` is the line that names the columns of a table's row
+    (of that line itself, its own number).
     """
 
     path: str
@@ -41,6 +42,7 @@ class Passage:
     date: str | None = None
     context: str = ""
     front: bool = False
+    head: int | None = None
 
 
 @dataclass
@@ -119,7 +121,7 @@ class _Cutter:
         if head and len(rows) == 2:
             yield self._made(start, start + 1)
         for row in rows[2:] if head else rows:
-            yield self._made(row, row + 1, head)
+            yield replace(self._made(row, row + 1, head), head=start + 1 if head else None)
 
     def _item(self, depth: int) -> Iterator[Passage]:
         start = self.at
@@ -140,8 +142,8 @@ class _Cutter:
         if not indented:
             self.items = []
         yield from self._chunks(start, self.at, MAX_LINES, around)
-        last = self.lines[self.at - 1].rstrip()
-        self.lead = " ".join(self.lines[start : self.at]) if last.endswith((":", "：")) else ""
+        last = self.lines[self.at - 1].rstrip("*_ \t")
+        self.lead = " ".join(self.lines[start : self.at]) if last.endswith((":", "：", "?", "？")) else ""
 
     def _goes_on(self, line: str) -> bool:
         starts_new = _HEADING.match(line) or _FENCE.match(line) or _ITEM.match(line) or _RULE.match(line)
@@ -239,7 +241,7 @@ def _by_line(path: str, lines: list[str], date: str | None, *, headed: bool) -> 
     head = lines[0] if headed and lines else ""
     for k, line in enumerate(lines):
         if line.strip():
-            yield Passage(path, k + 1, k + 1, line, date, head if k else "")
+            yield Passage(path, k + 1, k + 1, line, date, head if k else "", head=1 if headed else None)
 
 
 def _by_block(path: str, lines: list[str], date: str | None) -> Iterator[Passage]:

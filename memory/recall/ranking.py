@@ -14,12 +14,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 
-from .analysis import asked, asks_for_figure, probes_of, skim, terms
+from .analysis import probes_of, skim, terms
 from .passage import Passage, is_front_matter, is_heading, is_rule, split_lines
+from .question import Look, Question, same, understood
 
 ANSWERED = 0.43
 """A passage with this coverage or more is likely to answer; below it the answer is likely not there."""
@@ -29,18 +30,29 @@ _SHORT_LINE = 240
 _SENTENCE_END = re.compile(
     r"(?<=[.!?])[)\"”’*]*\s+(?=[^a-z\s])|(?<=;)\s+|(?<=[。！？；])|\n(?=#)|\n\s*\n|(?<=[-=~^|])\n"
 )
-_DIGIT = re.compile(r"\d")
+_DEFINED = re.compile(
+    r"[\s>*`+-]*(?:(?:const|let|var|export|final|static)\s+)*([^=:|]{1,60}?)\s*(?::=|=(?!=)|:(?!//))(?=.*\w)"
+)
+_TITLE = re.compile(r"[^\s\-*+|>#`][^:=|,;{}()\t]{0,38}[^:=|,;{}()\t\s.]")
 
 # Weights, found by trial on the labelled questions of the tests.
 _K1, _B = 1.2, 0.35
 _LEAST, _BY_COVERAGE, _BY_SENTENCE = 0.3, 0.5, 0.4
-_WITH_FIGURE = 1.15
+_LOOKS_SO, _LOOKS_JUST_SO = 1.15, 1.3
+_DEFINES, _DEFINED_COVERS = 0.8, 0.9
+_PHRASE = 0.25
+_COLUMNS = 0.5
+_ASKS = 0.5
+_NAMED = 0.8
 _FRONT_MATTER = 0.5
 # A word that stands nowhere weighs more at the end of a question, where in most European languages its object is.
-_LOST, _LOST_LAST = 0.85, 1.2
+_LOST, _LOST_LAST, _LOST_JOINED = 0.85, 1.2, 0.25
+_LIGHT = 0.35
+_SAME, _SAME_COVERS = 0.6, 0.75
+_NAMELESS, _NAME_NEAR = 0.45, 0.15
 _CONTEXT = 0.6
 _CONTEXT_COVERS = 0.75
-_RELATIVE = 0.5
+_RELATIVE, _INFLECTED = 0.5, 0.85
 _NEIGHBOURS = 0.25
 
 
@@ -70,8 +82,12 @@ class _Analysed:
     length: float
 
     @cached_property
+    def sequence(self) -> tuple[str, ...]:
+        return terms(self.passage.text)
+
+    @cached_property
     def own(self) -> Counter[str]:
-        return Counter(terms(self.passage.text))
+        return Counter(self.sequence)
 
     @cached_property
     def context(self) -> frozenset[str]:
@@ -109,60 +125,73 @@ class Ranking:
 
         With `said`, only those that have a word of the question themselves, not in what stands around them alone.
         """
-        words = asked(text)
-        if not words or limit < 1:
+        question = understood(text)
+        if not question.words or limit < 1:
             return ()
-        question = [self._look_up(word, last=word == words[-1]) for word in words]
+        looked_up = [self._look_up(word, question) for word in question.words]
         scores: dict[int, float] = defaultdict(float)
-        for each in question:
+        for each in looked_up:
             for k, value in each.found.items():
                 scores[k] += each.weight * value
-        own = {k for each in question for k in each.said} if said else scores.keys()
+        own = {k for each in looked_up for k in each.said} if said else scores.keys()
         beside = {k: self._beside(scores, k) for k in scores if k in own}
         likely = sorted(beside, key=lambda k: (-beside[k], k))[: max(_LOOKED_AT, 2 * limit)]
-        figure = asks_for_figure(text)
-        scored = [(self._scored(k, beside[k], question, figure=figure), k) for k in likely]
+        scored = [(self._scored(k, beside[k], looked_up, question), k) for k in likely]
         scored.sort(key=lambda pair: (-pair[0].score, pair[1]))
         return tuple(each for each, _ in scored[:limit])
 
     def missing(self, text: str) -> tuple[str, ...]:
         """The words of a question that stand in no passage, as they were asked."""
-        lost = {term for term in asked(text) if not self._look_up(term).found}
+        question = understood(text)
+        lost = {term for term in question.words if not self._look_up(term, question).found}
         words = re.findall(r"[^\W_]+(?:[.,'’-][^\W_]+)*", text)
         return tuple(dict.fromkeys(word for word in words if lost.intersection(terms(word))))
 
-    def _look_up(self, term: str, *, last: bool = False) -> _Asked:
-        exact: dict[int, float] = {}
+    def _look_up(self, term: str, question: Question) -> _Asked:
+        found: dict[int, float] = {}
         covered: dict[int, float] = {}
         said: set[int] = set()
+        alike = [(other, probes_of(other)) for other in same(term)]
         probes = probes_of(term)
+        exact = 0
         for k, each in enumerate(self._all):
             own = float(_frequency(each, term)) if any(p in each.folded for p in probes) else 0.0
             context = any(p in each.around for p in probes) and term in each.context
-            if own or context:
-                frequency = own + (_CONTEXT if context else 0.0)
-                exact[k] = self._saturated(frequency, each.length)
-                covered[k] = 1.0 if own else _CONTEXT_COVERS
-            if own:
+            others = sum(each.own[o] for o, ps in alike if any(p in each.folded for p in ps)) if not own else 0
+            beside = not (own or context or others) and _any_in(alike, each)
+            exact += bool(own or context)
+            if own or context or others or beside:
+                frequency = own + _SAME * others + (_CONTEXT if context else _CONTEXT * _SAME if beside else 0.0)
+                found[k] = self._saturated(frequency, each.length)
+                covered[k] = 1.0 if own else _CONTEXT_COVERS if context else _SAME_COVERS * (1 if others else 0.9)
+            if own or others:
                 said.add(k)
-        weight = math.log(1 + (len(self._all) + self._others - len(exact) + 0.5) / (len(exact) + 0.5))
-        if not exact:
-            if term.isascii():
-                weight *= _LOST_LAST if last else _LOST
-            for k in self._relatives(term):
-                exact[k] = self._saturated(_RELATIVE, self._all[k].length)
-                covered[k] = _RELATIVE
-                said.add(k)
-        return _Asked(term, weight, exact, covered, said)
+        count = exact or len(found)
+        weight = math.log(1 + (len(self._all) + self._others - count + 0.5) / (count + 0.5))
+        if not exact or question.inflected:
+            for k, share in self._relatives(term, question):
+                if share > covered.get(k, 0.0):
+                    found[k] = self._saturated(share, self._all[k].length)
+                    covered[k] = share
+                    said.add(k)
+        if not exact and term.isascii():
+            weight *= _LOST_LAST if term == question.words[-1] and not question.inflected else _LOST
+        if not found and term in question.joined:
+            weight *= _LOST_JOINED
+        if term in question.light:
+            weight *= _LIGHT
+        return _Asked(term, weight, found, covered, said)
 
-    def _relatives(self, term: str) -> Iterable[int]:
-        """Passages with a word that begins as the term does or contains it; looked for only when it stands nowhere."""
+    def _relatives(self, term: str, question: Question) -> Iterable[tuple[int, float]]:
+        """Passages with a word that begins as the term does or contains it, each with how near that word is."""
         beginning = beginning_of(term)
         if len(beginning) < 4 or not term.isalpha():
             return
         for k, each in enumerate(self._all):
-            if beginning in each.folded and any(_related(term, beginning, other) for other in each.own):
-                yield k
+            if beginning in each.folded:
+                near = max((_nearness(term, beginning, other, question) for other in each.own), default=0.0)
+                if near:
+                    yield k, near
 
     def _saturated(self, frequency: float, length: float) -> float:
         return frequency * (_K1 + 1) / (frequency + _K1 * (1 - _B + _B * length / self._mean))
@@ -175,20 +204,51 @@ class Ranking:
         ]
         return scores[k] + _NEIGHBOURS * max(near, default=0.0)
 
-    def _scored(self, k: int, score: float, question: Sequence[_Asked], *, figure: bool) -> Scored:
-        """The second look: how much of the question is here, and how much of it in one breath."""
+    def _scored(self, k: int, score: float, looked_up: Sequence[_Asked], question: Question) -> Scored:
+        """The second look: how much of the question is here, how much of it in one breath, and in which form."""
         passage = self._all[k].passage
-        weights = {each.term: each.weight for each in question}
+        weights = {each.term: each.weight for each in looked_up}
         whole = sum(weights.values())
-        covered = sum(each.weight * each.covered.get(k, 0.0) for each in question) / whole
-        best = best_line(passage, weights, figure=figure)
+        covered = sum(each.weight * each.covered.get(k, 0.0) for each in looked_up) / whole
+        best = best_line(passage, _with_same(weights), look=question.look)
         together = min(best.weight / whole, 1.0)
+        if (defines := _defines(best.text, question)) == 1.0:
+            covered, together = max(covered, _DEFINED_COVERS), max(together, _DEFINED_COVERS)
         score *= _LEAST + _BY_COVERAGE * covered + _BY_SENTENCE * together
-        if figure and _DIGIT.search(best.quote):
-            score *= _WITH_FIGURE
+        score *= 1 + _PHRASE * _phrases(question, self._all[k].sequence) + _DEFINES * defines
+        factor = 1 - self._nameless(k, looked_up, question)
+        if (look := question.look) is not None:
+            if look.shows(best.text):
+                score *= _LOOKS_JUST_SO if look.strict else _LOOKS_SO
+            elif not look.shows(f"{passage.context} {passage.text}" if passage.head else passage.text):
+                factor *= look.without
         if is_front_matter(passage):
             score *= _FRONT_MATTER  # it names what the text below it says
-        return Scored(passage, round(score, 4), round(min(covered, 1.0), 4), best.line, best.text, best.quote)
+        if passage.head == passage.line:
+            score, factor = score * _COLUMNS, factor * _COLUMNS  # it names what the rows below it say
+        if self._answered_below(k):
+            score, factor = score * _ASKS, factor * _ASKS
+        covered = min(covered * factor, 1.0)
+        return Scored(passage, round(score * factor, 4), round(covered, 4), best.line, best.text, best.quote)
+
+    def _answered_below(self, k: int) -> bool:
+        """Whether a passage is nothing but the question that the one below it answers."""
+        here = self._all[k].passage
+        if not _asks(here.text) or k + 1 == len(self._all):
+            return False
+        below = self._all[k + 1].passage
+        return below.path == here.path and below.context.endswith(here.text)
+
+    def _nameless(self, k: int, looked_up: Sequence[_Asked], question: Question) -> float:
+        """What a passage loses for the names that it doesn't say, half the less when the passage beside it does."""
+        names = [each for each in looked_up if each.term in question.names]
+        lost = 0.0
+        for each in names:
+            if not each.covered.get(k):
+                path = self._all[k].passage.path
+                near = any(n in each.covered and self._all[n].passage.path == path for n in (k - 1, k + 1))
+                lost += _NAME_NEAR if near else _NAMELESS
+        return lost / len(names) if names else 0.0
 
 
 @dataclass(frozen=True)
@@ -201,10 +261,10 @@ class BestLine:
     weight: float
 
 
-def best_line(passage: Passage, weights: Mapping[str, float], *, figure: bool = False) -> BestLine:
+def best_line(passage: Passage, weights: Mapping[str, float], *, look: Look | None = None) -> BestLine:
     """The line in which the heaviest sentence says most, the first of equals; a heading only if there is nothing else.
 
-    A sentence may run over several lines. With `figure`, a line of it that holds a digit comes before one that doesn't.
+    A sentence may run over several lines. A line of it that looks as an answer would comes before one that doesn't.
     """
     lines = split_lines(passage.text)
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
@@ -212,16 +272,19 @@ def best_line(passage: Passage, weights: Mapping[str, float], *, figure: bool = 
     front = is_front_matter(passage)
     best: tuple[bool, float, bool, float, int] | None = None
     found = BestLine(passage.line, lines[0], lines[0].strip(), 0.0)
+    named = 0.0
     for begin, end in _sentences(text):
         weight = _weight(text[begin:end], weights)
         for k in range(bisect_right(starts, begin) - 1, bisect_left(starts, end)):
             part = text[max(begin, starts[k]) : min(end, starts[k] + len(lines[k]))].strip()
             if not part:
                 continue
+            names = _names_only(lines, k, front=front)
+            named = max(named, weight if names else 0.0)
             rank = (
-                not _names_only(lines, k, front=front),
+                not names,
                 weight,
-                figure and bool(_DIGIT.search(part)),
+                look is not None and look.shows(part),
                 _weight(part, weights),
                 -k,
             )
@@ -229,14 +292,46 @@ def best_line(passage: Passage, weights: Mapping[str, float], *, figure: bool = 
                 whole = lines[k].strip()
                 quote = whole if len(whole) <= _SHORT_LINE else part
                 best, found = rank, BestLine(passage.line + k, lines[k], quote, weight)
-    return found
+    return replace(found, weight=max(found.weight, _NAMED * named))
 
 
 def _names_only(lines: Sequence[str], k: int, *, front: bool) -> bool:
-    """Whether line k only says what the next ones are about: a heading, the rule under it, the head of a table."""
+    """Whether line k only says what the next ones are about: a heading, the rule under it, the head of a table.
+
+    Or a question, or the short first line of a block that goes on in whole sentences.
+    """
     if front:
         return is_rule(lines[k])
-    return is_heading(lines[k]) or any(is_rule(line) for line in lines[k : k + 2])
+    if is_heading(lines[k]) or any(is_rule(line) for line in lines[k : k + 2]):
+        return True
+    if k + 1 >= len(lines) or not lines[k + 1].strip():
+        return False
+    return _asks(lines[k]) or (
+        bool(_TITLE.fullmatch(lines[k]))
+        and len(lines[k + 1]) > len(lines[k])
+        and not lines[k + 1][:1].islower()
+        and (k == 0 or not lines[k - 1].strip())
+    )
+
+
+def _asks(line: str) -> bool:
+    return line.rstrip("*_` \t").endswith(("?", "？"))
+
+
+def _phrases(question: Question, sequence: Sequence[str]) -> int:
+    """How many neighbours in the question are neighbours in the passage, too; at most 2 are counted."""
+    pairs = set(pairwise(sequence))
+    return min(2, sum(pair in pairs for pair in pairwise(question.words)))
+
+
+def _defines(line: str, question: Question) -> float:
+    """How much of what is asked about is what a line says something of: `port = 8443`, "Key: in the pantry"."""
+    match = _DEFINED.match(line)
+    about = set(question.words) - question.light
+    if not match or not about:
+        return 0.0
+    named = set(terms(match[1]))
+    return len(about & named) / len(about) if about & named else 0.0
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -246,6 +341,17 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 def _weight(text: str, weights: Mapping[str, float]) -> float:
     return sum(weights.get(term, 0.0) for term in set(terms(text)))
+
+
+def _with_same(weights: Mapping[str, float]) -> Mapping[str, float]:
+    """The weights, and those of words that ask for the same."""
+    alike = {other: _SAME * weight for term, weight in weights.items() for other in same(term)}
+    return {**alike, **weights}
+
+
+def _any_in(alike: Sequence[tuple[str, Sequence[str]]], each: _Analysed) -> bool:
+    """Whether what stands around a passage has one of these words."""
+    return any(any(p in each.around for p in probes) and other in each.context for other, probes in alike)
 
 
 def beginning_of(term: str) -> str:
@@ -266,5 +372,11 @@ def _words_of_path(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
-def _related(term: str, beginning: str, other: str) -> bool:
-    return other.startswith(beginning) or (len(other) > len(term) and term in other)
+def _nearness(term: str, beginning: str, other: str, question: Question) -> float:
+    """How near another word is: another ending of it (where endings aren't taken off), a longer word, a relative."""
+    if question.inflected and abs(len(other) - len(term)) <= 2 and other[:1] == term[:1]:
+        short, long = sorted((term, other), key=len)
+        if long.startswith(short) or (len(short) > 4 and long.startswith(short[:-1])):
+            return _INFLECTED
+    related = other.startswith(beginning) or (len(other) > len(term) and term in other)
+    return _RELATIVE if related else 0.0

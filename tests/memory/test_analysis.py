@@ -40,6 +40,17 @@ def test_the_words_that_frame_a_question_are_dropped() -> None:
     assert asked("Wie viel kostet der Ton?") == terms("kostet Ton")
 
 
+def test_words_that_say_nothing_in_the_language_of_the_question_are_dropped() -> None:
+    assert asked("Wie lange ist die Mietdauer?") == terms("Mietdauer")
+    assert "die" in asked("Which die does the press use?")
+    assert asked("Quand faut-il payer le loyer ?") == terms("payer loyer")
+
+
+def test_a_sum_is_found_with_and_without_its_cents() -> None:
+    assert terms("1.850,00") == terms("1,850.00") == terms("1.850") == ("1850",)
+    assert terms("14.206,31") == ("14206", "14206.31")
+
+
 def test_a_question_of_frame_words_alone_keeps_them() -> None:
     assert asked("Which files?") == terms("files")
 

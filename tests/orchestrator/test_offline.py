@@ -175,7 +175,7 @@ def test_random_lines_of_real_documents_are_found_and_quoted_exactly(desk: Desk)
 
 def test_labelled_questions_are_answered_with_few_quotes(studio_desk: Desk) -> None:
     missed, many = [], []
-    for question in (q for q in QUESTIONS if "path" in q):
+    for question in (q for q in QUESTIONS if "path" in q and "shelf" not in q):
         body = studio_desk.answer(question["question"], [DATA / "studio"])
         said = " ".join(text for text, _, _ in quoted(body))
         if " ".join(question["says"].split()) not in said:
@@ -188,7 +188,7 @@ def test_labelled_questions_are_answered_with_few_quotes(studio_desk: Desk) -> N
 
 def test_what_is_not_there_is_said_to_be_not_there(studio_desk: Desk) -> None:
     told = []
-    for question in (q for q in QUESTIONS if "path" not in q):
+    for question in (q for q in QUESTIONS if "path" not in q and "shelf" not in q):
         body = studio_desk.answer(question["question"], [DATA / "studio"])
         if quoted(body) or "Nothing in what I read answers this." not in body:
             told.append(question["question"])
