@@ -19,7 +19,7 @@ from ..text.document import parse_document
 from ..view import View
 from ..workspace import SHELVES, Space
 from .legible import judged, led_out, legible, names_in
-from .lint import front_problems, text_problems
+from .lint import front_problems, note_problems, text_problems
 from .names import is_left, name_problems
 from .shelf import ShelfExam, index_problems
 
@@ -60,7 +60,7 @@ def _pending(view: View) -> Iterator[Problem]:
 def _notes(view: View, space: Space) -> Iterator[Problem]:
     for name in HOUSE_NOTES if space.client is None else CLIENT_NOTES:
         path = space.path(name)
-        yield from judged(view, path, text_problems)
+        yield from judged(view, path, note_problems)
 
 
 def _agents(view: View) -> Iterator[Problem]:

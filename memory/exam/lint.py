@@ -4,23 +4,52 @@ import re
 from collections.abc import Iterator
 
 from ..problem import Problem
-from ..text.document import Document
+from ..text.document import Document, line_at
+from ..text.outline import kind_of, outline
 
 BOM = "\ufeff"
 _MARKERS = re.compile(r"^<<<<<<<(?: .*)?\r?\n(?:.*\n)*?=======\r?\n(?:.*\n)*?>>>>>>>(?: .*)?$", re.MULTILINE)
+_HALF = re.compile(r"^(?:<<<<<<<|>>>>>>>) (?:\S+|Updated upstream|Stashed changes|[0-9a-f]{7,40} .*)\r?$", re.MULTILINE)
+_LONE_CR = re.compile(r"\r(?!\n)")
 _CLOSING = re.compile(r"^---\r?$", re.MULTILINE)
 
 
 def text_problems(path: str, text: str) -> Iterator[Problem]:
-    """What can be wrong with any text: a byte order mark, conflict markers of a merge."""
+    """What can be wrong with any text: a byte order mark, conflict markers of a merge, line ends of long ago."""
     if text.startswith(BOM):
         message = "begins with a byte order mark, which some editors add; it is kept and passed over"
         yield Problem(path, 1, "byte_order_mark", "info", message)
-    if "<<<<<<<" in text:
-        for found in _MARKERS.finditer(text):
-            line = text.count("\n", 0, found.start()) + 1
-            message = "a merge left its conflict markers here: keep the right lines and remove the markers"
-            yield Problem(path, line, "conflict_markers", "error", message)
+    yield from _conflicts(path, text)
+    if "\r" in text and (lone := _LONE_CR.search(text)) is not None:
+        line = text.count("\n", 0, lone.start()) + 1
+        message = "a line ends here with a carriage return alone, which ends no line today: save it with newlines"
+        yield Problem(path, line, "lone_carriage_return", "warning", message)
+
+
+def _conflicts(path: str, text: str) -> Iterator[Problem]:
+    end = 0
+    for found in _MARKERS.finditer(text) if "<<<<<<<" in text else ():
+        end = found.end()
+        message = "a merge left its conflict markers here: keep the right lines and remove the markers"
+        yield Problem(path, line_at(text, found.start()), "conflict_markers", "error", message)
+    half = _HALF.search(text, end)
+    if half is not None:
+        message = "this looks like half of a merge conflict: keep the right lines and remove the marker"
+        yield Problem(path, line_at(text, half.start()), "conflict_marker", "warning", message)
+
+
+def fence_problems(path: str, text: str, start: int = 0) -> Iterator[Problem]:
+    """A code fence or comment that nothing closes, so that no heading behind it is one."""
+    span = outline(text, start).unclosed
+    if span is not None:
+        message = f"a {kind_of(text, span)} opens here and nothing closes it: what stands behind it is no section"
+        yield Problem(path, line_at(text, span.start), "fence_open", "warning", message)
+
+
+def note_problems(path: str, text: str) -> Iterator[Problem]:
+    """What can be wrong with a note."""
+    yield from text_problems(path, text)
+    yield from fence_problems(path, text)
 
 
 def front_problems(path: str, document: Document) -> Iterator[Problem]:
@@ -35,3 +64,4 @@ def card_problems(path: str, document: Document) -> Iterator[Problem]:
     """What can be wrong with a card."""
     yield from text_problems(path, document.text)
     yield from front_problems(path, document)
+    yield from fence_problems(path, document.text, document.body_start)

@@ -18,13 +18,14 @@ from typing import Literal
 
 from ..target import CardTarget, NoteTarget
 from .block import FrontMatterUnreadable
-from .document import Document, newline_of, parse_document
+from .document import Document, line_at, newline_of, parse_document
 from .frontmatter import render_front_matter, with_value
-from .outline import anchors
+from .outline import anchors, kind_of, outline
 from .passage_match import Place, find_once
 from .refusal import (
     CardExists,
     EditRefused,
+    FenceOpen,
     NoSuchCard,
     NoSuchSection,
     NothingToChange,
@@ -42,6 +43,7 @@ __all__ = [
     "CardTarget",
     "EditKind",
     "EditRefused",
+    "FenceOpen",
     "NoSuchCard",
     "NoSuchSection",
     "NoteTarget",
@@ -102,6 +104,7 @@ def apply_edit(before: str | None, edit: CardEdit, today: date) -> str:
     document = parse_document(before)
     if edit.kind == "append":
         start, end, new = _appended(document, edit)
+        _check_fences(document, edit, start, before[:start] + new + before[end:])
     else:
         start, end, new = _replaced(document, edit)
     after = before[:start] + new + before[end:]
@@ -228,6 +231,19 @@ def _check_headings(document: Document, after: str, start: int, end: int) -> Non
     lost = tuple(section.title for section in behind if section.start + shift not in left)
     if lost:
         raise SectionsHidden(lost)
+
+
+def _check_fences(document: Document, edit: CardEdit, at: int, after: str) -> None:
+    """Refuse to append inside a fence or comment that nothing closes, unless the text closes it."""
+    span = outline(document.text, document.body_start).unclosed
+    if span is None or span.start >= at:
+        return
+    later = parse_document(after)
+    known = {section.start for section in later.sections}
+    meant = len(parse_document(edit.text).sections) + sum(section.start < at for section in document.sections)
+    if outline(after, later.body_start).unclosed is not None or len(known) < meant:
+        line = line_at(document.text, span.start)
+        raise FenceOpen(str(edit.target), line, kind_of(document.text, span))
 
 
 def _dated(document: Document, after: str, today: date) -> str:

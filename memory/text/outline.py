@@ -47,6 +47,11 @@ class Outline:
     headings: tuple[Heading, ...]
     hidden: tuple[Hidden, ...]
 
+    @property
+    def unclosed(self) -> Hidden | None:
+        """The fence or comment that runs to the end of the text because nothing closes it."""
+        return next((span for span in self.hidden if not span.closed), None)
+
 
 def outline(text: str, start: int = 0) -> Outline:
     """The headings and hidden spans of a text from `start` on; never raises."""
@@ -70,6 +75,11 @@ def outline(text: str, start: int = 0) -> Outline:
         if at >= len(text):
             break
     return Outline(tuple(headings), tuple(hidden))
+
+
+def kind_of(text: str, span: Hidden) -> str:
+    """What hides a span, in words."""
+    return "comment" if text[span.start : span.end].lstrip().startswith("<!--") else "code fence"
 
 
 def anchors(titles: list[str]) -> list[str]:

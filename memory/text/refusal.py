@@ -82,6 +82,14 @@ class SectionsHidden(EditRefused):
         self.titles = titles
 
 
+class FenceOpen(EditRefused):
+    """Raised when appended text would stand inside a code fence or comment that was never closed."""
+
+    def __init__(self, target: str, line: int, what: str) -> None:
+        super().__init__(f"{target}: line {line} opens a {what} that nothing closes; close it first")
+        self.line = line
+
+
 class TextRefused(EditRefused):
     """Raised when the text of a new card can't be its text: no title, or front matter that can't be read."""
 

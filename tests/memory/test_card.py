@@ -13,6 +13,7 @@ from onepen.memory.text.card import (
     CardExists,
     EditKind,
     EditRefused,
+    FenceOpen,
     NoSuchCard,
     NoSuchSection,
     NothingToChange,
@@ -112,8 +113,10 @@ def test_hostile_text_costs_no_time() -> None:
         change("a" * 1_000_000, "replace", old_text="a" * 8_000, text="x")
     with pytest.raises(OldTextNotFound):
         change("# " + "_a " * 300_000 + "\n" + "<!--" * 1000, "replace", old_text="b" * 100_000, text="x")
-    for text in ("# " + "[" * 500_000, "```\n" * 100_001, "- " * 300_000 + "```", "<" * 300_000, "# a\n" * 20_000):
+    for text in ("# " + "[" * 500_000, "```\n" * 100_000, "- " * 300_000 + "```", "<" * 300_000, "# a\n" * 20_000):
         assert change(text, "append", text="x").startswith(text)
+    with pytest.raises(FenceOpen):
+        change("```\n" * 100_001, "append", text="x")
     assert time.process_time() - begun < 10
 
 
@@ -348,8 +351,27 @@ def test_an_edit_touches_its_own_lines_only(parts: list[str], newline: str, ende
 @given(lines, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.sampled_from(["x", "- x", "x\n\n", "## N"]))
 def test_appending_keeps_what_was_there(parts: list[str], newline: str, ended: bool, new: str) -> None:
     text = newline.join(parts) + (newline if ended and parts else "")
+    assume(parts.count("```") % 2 == 0)
     after = change(text, "append", text=new)
     assert after.startswith(text)
     end = newline if "\n" in text else "\n"
     assert after.endswith(new.rstrip("\n") + end * max(1, new.count("\n")))
     assert not text or after[len(text) :].startswith(end) or text.endswith("\n")
+
+
+OPEN = "# Kiln\n```\ncode\n"
+
+
+@pytest.mark.parametrize(
+    ("card", "what"), [(OPEN, "line 2 opens a code fence"), ("# Kiln\n\n<!-- todo\n", "line 3 opens a comment")]
+)
+@pytest.mark.parametrize("text", ["## Glaze\nCeladon.\n", "Just words.\n", "## Glaze\n```python\nx\n```\n"])
+def test_text_is_not_appended_inside_a_fence_that_nothing_closes(card: str, what: str, text: str) -> None:
+    with pytest.raises(FenceOpen, match=f"{what} that nothing closes; close it first"):
+        change(card, "append", text=text)
+
+
+def test_text_that_closes_the_fence_first_can_be_appended() -> None:
+    after = change(OPEN, "append", text="```\n\n## Glaze\nCeladon.\n")
+    assert [section.id for section in parse_document(after).sections] == ["kiln", "glaze"]
+    assert change(OPEN, "replace", old_text="code\n", text="code\n```\n") == "# Kiln\n```\ncode\n```\n"

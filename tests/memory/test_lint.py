@@ -50,6 +50,20 @@ def test_conflict_markers_are_found_where_they_begin() -> None:
     assert [p.line for p in text_problems("a.md", text.replace("\n", "\r\n"))] == [3]
 
 
-def test_half_a_marker_is_no_conflict() -> None:
+def test_half_a_conflict_is_a_warning_and_a_quote_is_none() -> None:
+    assert [(p.line, p.level) for p in text_problems("a.md", "a\n<<<<<<< HEAD\nb\n")] == [(2, "warning")]
+    assert [(p.line, p.level) for p in text_problems("a.md", "a\n=======\nb\r\n>>>>>>> other\r\n")] == [(4, "warning")]
     assert list(text_problems("a.md", "<<<<<<< not one\n\n=======\n\ntext\n")) == []
-    assert list(text_problems("a.md", "Title\n=======\n\n>>>>>>> quoted\n")) == []
+    assert list(text_problems("a.md", "Title\n=======\n\n>>>>>>> a quoted line\n")) == []
+
+
+def test_line_ends_of_long_ago_are_a_warning() -> None:
+    assert card("# Kiln\n\nold\rlines\r") == [(3, "lone_carriage_return", "warning")]
+    assert card("# Kiln\r\n\r\ntext\r\n") == []
+
+
+@pytest.mark.parametrize("text", ["---\na: b\n---\n```\ncode\n", "a\n\n\n~~~\n", "a\n\n\n<!-- b\n"])
+def test_a_fence_or_comment_that_nothing_closes_is_a_warning(text: str) -> None:
+    assert card(text) == [(4, "fence_open", "warning")]
+    close = {"`": "```\n", "~": "~~~\n", "<": "-->\n"}[text.split("\n")[3][0]]
+    assert card(text + close) == []
