@@ -33,7 +33,7 @@ from .findings import heading_of
 from .lookup import Lookup
 from .naming import free_target
 from .plan import Spawn
-from .review import bound_of, provenance_of
+from .review import bound_of, index_of, provenance_of
 from .transcript import stored_replies
 
 ANSWER = "answer.md"
@@ -162,8 +162,9 @@ class Attempt:
                 facts.append(DraftFacts(id_, found.name, "", found.sha256, blocked=True, reason=reason))
                 continue
             before = self._view.bytes(dossier.space.path(found.draft.target))
-            bound = bound_of(found.draft, before)
-            facts.append(DraftFacts(id_, found.name, str(found.draft.target), bound.sha256, bound.section))
+            bound = bound_of(found.draft, before, index_of(self._view, dossier.space, found.draft.target))
+            target = str(found.draft.target)
+            facts.append(DraftFacts(id_, found.name, target, bound.sha256, bound.section, index=bound.index))
         return tuple(facts)
 
     def _write_report(self, summary: str, answer: str | None) -> None:

@@ -1,12 +1,13 @@
 """A person's word on drafts: bound to what was shown, committed at once, or answered with what is in the way."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..memory.clock import Clock
 from ..memory.history import read_commits
 from ..memory.view import View
 from ..memory.workspace import Space
-from ..staging.verdict import Accepted, Bound, Refused, moved_on
+from ..staging.verdict import Accepted, Refused, moved_on
 from .commit import NotWritten, Scribe, Written
 from .dossier import Dossier, find_draft
 from .events import Judged, Shown
@@ -61,7 +62,7 @@ class Decider:
         target = state.facts.target or state.facts.name
         text = f"{target}: draft {state.id} rejected: {reason}"
         commit = self._scribe.log(dossier.space, "rejected", text, self._user)
-        dossier = dossier.happened(Judged(state.id, Refused(self._user, examined.bound, reason)))
+        dossier = dossier.happened(Judged(state.id, Refused(self._user, examined.bound, reason), examined.findings))
         now = dossier.state.draft(state.id) or state
         self._note_review(dossier)
         return Decision(draft_view(dossier, now, examined), "refused", reason, commit.id, commit.paths)
@@ -70,7 +71,7 @@ class Decider:
 
     def _accept(self, dossier: Dossier, state: DraftState, examined: Examined) -> Decision:
         verdict = Accepted(self._user, examined.bound)
-        dossier = dossier.happened(Judged(state.id, verdict))
+        dossier = dossier.happened(Judged(state.id, verdict, examined.findings))
         approved = dossier.state.draft(state.id)
         assert approved is not None
         return self._commit(dossier, approved, verdict, examined)
@@ -129,7 +130,7 @@ def _moved(state: DraftState, examined: Examined, sha256: str | None) -> str | N
     if sha256 is not None:
         if sha256.lower() != now.sha256:
             return f"the draft's sha256 is {now.sha256}, not the one that was given"
-        return moved_on(Bound(now.sha256, state.shown.section), now)
+        return moved_on(replace(state.shown, sha256=now.sha256), now)
     return moved_on(state.shown, now)
 
 

@@ -124,7 +124,7 @@ class Driver:
         examined = reviewer.examine(task.dossier, draft)
         verdict = reviewer.verdict(task.dossier, examined)
         self._say(task.dossier, f"{draft.id}: {verdict.word.replace('_', ' ')} by the {verdict.reviewer}")
-        task.happened(Judged(draft.id, verdict))
+        task.happened(Judged(draft.id, verdict, examined.findings))
 
     async def _attempt(self, task: _Running, spawn: Spawn) -> None:
         """One attempt from its start in the journal to its end there, however it ends."""

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import PlainValidator
 
 from ..memory.ids import AgentId, DraftId, TaskId
+from ..staging.finding import Finding
 from ..staging.verdict import Bound, Verdict
 
 ATask = Annotated[TaskId, PlainValidator(TaskId)]
@@ -15,8 +16,9 @@ ADraft = Annotated[DraftId, PlainValidator(DraftId)]
 
 @dataclass(frozen=True)
 class DraftFacts:
-    """What was found when a draft was collected: its file's name and hash, and the hash of the section it changes.
+    """What was found when a draft was collected: its file's name and hash, and the hashes of what it changes.
 
+    `section` is that of the card's section, `index` that of the index lines (as in a verdict's `Bound`).
     `blocked` means that it can't be read as a draft at all (a link, not UTF-8, no target); `target` is then "".
     """
 
@@ -27,6 +29,7 @@ class DraftFacts:
     section: str = ""
     blocked: bool = False
     reason: str = ""
+    index: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,10 +104,11 @@ class Cancelled:
 
 @dataclass(frozen=True)
 class Judged:
-    """A reviewer spoke: the checks and the policy, a model, or a person."""
+    """A reviewer spoke: the checks and the policy, a model, or a person. `findings` are what they had before them."""
 
     draft: ADraft
     verdict: Verdict
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)

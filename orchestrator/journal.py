@@ -20,6 +20,7 @@ from ..memory.clock import Clock
 from ..memory.files import append_record
 from ..memory.ids import BadId, DraftId
 from ..memory.problem import Problem
+from ..staging.finding import Finding
 from ..staging.verdict import VerdictUnreadable, parse_verdict, verdict_json
 from .events import AttemptEvent, DraftEvent, Event, Judged, TaskEvent
 
@@ -117,12 +118,18 @@ def _adapter(kind: type) -> TypeAdapter[Event]:
     return TypeAdapter(kind)
 
 
+@cache
+def _findings() -> TypeAdapter[tuple[Finding, ...]]:
+    return TypeAdapter(tuple[Finding, ...])
+
+
 def _event(kind: type, fields: Mapping[str, object]) -> Event:
     if kind is Judged:
         verdict = fields.get("verdict")
         if not isinstance(verdict, dict):
             raise ValueError("judged without a verdict")
-        return Judged(DraftId(str(fields.get("draft", ""))), parse_verdict(verdict))
+        findings = _findings().validate_python(fields.get("findings", ()))
+        return Judged(DraftId(str(fields.get("draft", ""))), parse_verdict(verdict), findings)
     try:
         event: Event = _adapter(kind).validate_python(dict(fields))
     except ValidationError as e:

@@ -277,8 +277,8 @@ def _judge(state: TaskState, draft: DraftState, verdict: Verdict) -> DraftState:
 
 def _decide(state: TaskState, draft: DraftState, event: Event) -> DraftState:
     match event:
-        case Judged(verdict=verdict):
-            return _judge(state, draft, verdict)
+        case Judged(verdict=verdict, findings=findings):
+            return replace(_judge(state, draft, verdict), findings=findings)
         case Committed(commit=commit):
             return replace(draft, status="committed", commit=commit, reason="")
         case CommitRefused(kind=kind, reason=reason):
@@ -336,7 +336,7 @@ def _ended(state: TaskState, found: tuple[DraftFacts, ...], seconds: float, *, i
                 attempt=state.alive,
                 round=state.round,
                 slot=slot,
-                shown=Bound(sha256=facts.sha256, section=facts.section),
+                shown=Bound(sha256=facts.sha256, section=facts.section, index=facts.index),
                 status="refused" if facts.blocked else "waiting",
                 reviewed=facts.blocked,
                 incomplete=incomplete,

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
-from ..memory.index.index import EntryRefused, Index, IndexEntry
+from ..memory.files import sha256
+from ..memory.index.entry import render_entry
+from ..memory.index.index import EntryRefused, Index, IndexEntry, auto_entry
 from ..memory.index.reconcile import reconcile
 from ..memory.target import CardTarget, FileTarget, NoteTarget, Target
 from ..memory.text.document import parse_document
@@ -118,7 +120,7 @@ class Reviewer:
             draft,
             found.raw,
             findings,
-            bound_of(draft, before),
+            bound_of(draft, before, ground.index),
             provenance,
             needed,
             self._diff(draft, ground, before),
@@ -130,7 +132,7 @@ class Reviewer:
         return Ground(
             read=read,
             card_text=_text(before),
-            index=_index(self._view, self._space, draft.target),
+            index=index_of(self._view, self._space, draft.target),
             known=self._known,
             today=self._today(),
             file_sha=None if before is None else "present",
@@ -157,17 +159,38 @@ def read_draft(dossier: Dossier, state: DraftState) -> Collected:
     return Collected(state.id, state.facts.name, None, (gone,), "")
 
 
-def bound_of(draft: Draft, before: bytes | None) -> Bound:
-    """What a verdict on the draft is bound to.
+def bound_of(draft: Draft, before: bytes | None, index: Index | None) -> Bound:
+    """What a verdict on the draft is bound to: its own bytes, what it changes, and the index lines that it replaces.
 
     What is created or appended doesn't touch what stands there, so only replacing and removing look at the section.
     """
-    if before is None or (draft.edit in {"create", "append"} and not isinstance(draft.target, FileTarget)):
-        return Bound(draft.sha256, "")
     text = _text(before)
-    if text is None and not isinstance(draft.target, FileTarget):
-        return Bound(draft.sha256, "")
-    return bind(draft, before)
+    untouched = draft.edit in {"create", "append"} and not isinstance(draft.target, FileTarget)
+    if before is None or untouched or (text is None and not isinstance(draft.target, FileTarget)):
+        section = ""
+    else:
+        section = bind(draft, before).section
+    impossible = draft.edit == "create" and before is not None  # so it replaces nothing
+    return Bound(draft.sha256, section, "" if impossible else _replaced_lines(draft, text, index))
+
+
+def _replaced_lines(draft: Draft, text: str | None, index: Index | None) -> str:
+    """The hash of the index entries that the draft's own take the place of; "" for none.
+
+    An entry that onepen would make itself of the card as it is holds nobody's words, and doesn't count.
+    """
+    if index is None or isinstance(draft.target, NoteTarget):
+        return ""
+    whole = isinstance(draft.target, FileTarget)
+    block = index.card(draft.target.project if isinstance(draft.target, FileTarget) else draft.target.card)
+    ids = [draft.target.path] if isinstance(draft.target, FileTarget) else [e.section_id for e in draft.index]
+    standing = [entry for id_ in ids if block is not None and (entry := block.entry(id_)) is not None]
+    if not whole and text is not None and any(entry.auto for entry in standing):
+        document = parse_document(text)
+        made = {str(s.id): auto_entry(document, s) for s in document.entry_sections()}
+        standing = [entry for entry in standing if not (entry.auto and made.get(entry.section_id) == entry)]
+    words = "".join(render_entry("", entry) for entry in standing)
+    return sha256(words.encode()) if words else ""
 
 
 def provenance_of(dossier: Dossier, attempt: int) -> Provenance:
@@ -213,7 +236,8 @@ def _text(data: bytes | None) -> str | None:
         return None
 
 
-def _index(view: View, space: Space, target: Target) -> Index | None:
+def index_of(view: View, space: Space, target: Target) -> Index | None:
+    """The index that a target has entries in; None for a note, or when it is no text."""
     if isinstance(target, NoteTarget):
         return None
     try:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..memory.ids import AgentId, DraftId, TaskId
+from ..staging.finding import Finding
 from ..staging.verdict import Accepted, Bound, Verdict
 from .events import DraftFacts
 from .results import DraftStatus, TaskStatus
@@ -46,7 +47,11 @@ Instruction = Spawn | Review | Commit | AskPerson | Stop
 
 @dataclass(frozen=True)
 class DraftState:
-    """One draft: where it lies (attempt and file name), what was last shown of it, and what was decided."""
+    """One draft: where it lies (attempt and file name), what was last shown of it, and what was decided.
+
+    `findings` are those that the last verdict was given with: once a draft is committed, nothing else can be said of
+    it, since the card that it made is there.
+    """
 
     facts: DraftFacts
     attempt: int
@@ -60,6 +65,7 @@ class DraftState:
     verdict: Verdict | None = None
     commit: str | None = None
     reason: str = ""
+    findings: tuple[Finding, ...] = ()
 
     @property
     def id(self) -> DraftId:

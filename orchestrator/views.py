@@ -7,11 +7,12 @@ from .plan import DraftState
 from .results import DraftView, TaskStatus, TaskView, UsageTotals
 from .review import Examined
 
+_OVER = frozenset({"committed", "duplicate"})
 Totals = Mapping[str, tuple[UsageTotals, float, float]]
 
 
 def draft_view(dossier: Dossier, state: DraftState, examined: Examined, *, with_diff: bool = False) -> DraftView:
-    """The draft as it is now."""
+    """The draft as it is now; one that is over has the findings that its verdict was given with."""
     draft = examined.draft
     return DraftView(
         id=state.id,
@@ -21,7 +22,7 @@ def draft_view(dossier: Dossier, state: DraftState, examined: Examined, *, with_
         target=str(draft.target) if draft is not None else state.facts.target,
         status=state.status,
         provenance=examined.provenance,
-        findings=examined.findings,
+        findings=state.findings if state.status in _OVER else examined.findings,
         created=dossier.sheet.created,
         sha256=examined.bound.sha256,
         path=dossier.draft_path(state),

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
@@ -27,11 +27,13 @@ class Bound:
     """What was judged: the draft's sha256 (its text, its front matter, its file), and the sha256 of what it changes.
 
     `section` is that of the section as it was shown (of the whole file, for a file of a project); "" when the target
-    was absent.
+    was absent. `index` is that of the index lines that its entries replace, "" when they replace none that a person
+    may have written.
     """
 
     sha256: str
     section: str
+    index: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,8 @@ def moved_on(then: Bound, now: Bound) -> str | None:
         return "the draft was changed after it was shown"
     if then.section != now.section:
         return "what the draft changes was itself changed after it was shown"
+    if then.index != now.index:
+        return "the index line that the draft replaces was changed after it was shown"
     return None
 
 
@@ -107,6 +111,8 @@ class _StoredBound(BaseModel):
     """Hash of the draft that was judged."""
     section: Sha
     """Hash of what it changes, as it was shown."""
+    index: Sha = ""
+    """Hash of the index lines that it replaces, as they were shown."""
 
 
 class _Stored(BaseModel):
@@ -130,7 +136,7 @@ def verdict_json(verdict: Verdict) -> dict[str, object]:
     return {
         "verdict": verdict.word,
         "reviewer": verdict.reviewer,
-        "bound": {"sha256": verdict.bound.sha256, "section": verdict.bound.section},
+        "bound": asdict(verdict.bound),
         "reason": verdict.reason,
     }
 
@@ -142,5 +148,5 @@ def parse_verdict(value: Mapping[str, object]) -> Verdict:
     except ValidationError as e:
         first = e.errors()[0]
         raise VerdictUnreadable(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from e
-    bound = Bound(stored.bound.sha256, stored.bound.section)
+    bound = Bound(stored.bound.sha256, stored.bound.section, stored.bound.index)
     return _KINDS[stored.verdict](reviewer=stored.reviewer, bound=bound, reason=stored.reason)

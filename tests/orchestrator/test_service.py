@@ -417,6 +417,41 @@ def test_an_edit_elsewhere_in_the_card_does_not_disturb(make_service: MakeServic
     assert "Shino." in card.read_text()
 
 
+def test_an_index_line_changed_by_hand_is_shown_before_it_is_replaced(make_service: MakeService, root: Path) -> None:
+    make_service().add_project("Kiln", id="kiln", text="## Firing\n\n- fire at 1200\n")
+    entry = {"section_id": "firing", "summary": "Fire at 1220."}
+    edit = {"card": "kiln", "section": "firing", "old_text": "1200", "new_text": "1220", "index_entry": entry}
+    service = make_service(script=rules(("propose_edit", edit)))
+    [task] = delegate(service, target="projects/kiln.md").tasks
+    service.show(task.drafts[0].id)
+    index = root / "projects/_index.md"
+    lines = [line for line in index.read_text().splitlines() if "kiln.md#firing" in line]
+    index.write_text(index.read_text().replace(lines[0], "- [firing](kiln.md#firing) — My own words about it."))
+    result = service.approve([task.drafts[0].id])
+    assert (result.decisions[0].outcome, result.exit_code) == ("needs_person", 3)
+    assert "index line" in result.decisions[0].note
+    assert "My own words about it." in (result.decisions[0].draft.diff or "")
+    assert "My own words about it." in index.read_text()
+    assert service.approve([task.drafts[0].id]).exit_code == 0
+    assert "Fire at 1220." in index.read_text()
+
+
+def test_findings_of_a_committed_draft_are_those_it_was_committed_with(
+    make_service: MakeService, root: Path, cones: Path
+) -> None:
+    [task] = delegate(make_service(), inputs=(cones,), review="auto").tasks
+    assert task.status == "committed"
+    assert task.drafts[0].findings == ()
+    given = {"text": "# Cones\n\n## Result\n\n<script>\n", "title": "Cones"}
+    service = make_service(script=rules(("write_draft", given)))
+    [task] = delegate(service).tasks
+    warned = [f.kind for f in task.drafts[0].findings]
+    assert "html" in warned
+    assert service.approve([task.drafts[0].id]).exit_code == 0
+    [shown] = service.show(task.drafts[0].id).drafts
+    assert [f.kind for f in shown.findings] == warned
+
+
 def test_memory_that_moved_on_makes_a_conflict_that_a_person_can_solve(
     service: Service, root: Path, cones: Path
 ) -> None:
