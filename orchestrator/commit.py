@@ -1,26 +1,28 @@
 """The one module that holds the pen: it turns what was decided into changes, and writes them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from ..memory.change import Change, FileEntry, Put
 from ..memory.clock import Clock
-from ..memory.commit.pen import AlreadyCommitted, Pen
+from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen, PutRefused
 from ..memory.files import sha256
 from ..memory.history import Commit, read_commits
 from ..memory.ids import AgentId, ClientId
 from ..memory.problem import Problem
 from ..memory.scaffold import Planned
 from ..memory.target import CardTarget, FileTarget
-from ..memory.text.card import CardEdit, EditRefused
+from ..memory.text.card import CardEdit, CardExists, EditRefused
 from ..memory.text.clip import clip
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace
 from ..staging.draft import Draft, edit_of, file_bytes
 from ..staging.verdict import Accepted
 from .dossier import Dossier
+from .errors import IdIsTaken
 from .events import CommitRefused, Committed, Edited, Event
 from .plan import DraftState, key_of
 from .review import Examined, file_entry
@@ -106,35 +108,44 @@ class Scribe:
         reason = f"{key} was committed already, as {id_}" + (f" by draft {commit.draft}" if commit else "")
         return CommitRefused(state.id, "duplicate", reason), NotWritten("duplicate", reason)
 
-    def log(self, space: Space, kind: str, text: str, who: str) -> Commit:
-        """One line in the day log; raises BadLogText."""
+    def log(self, space: Space, kind: str, text: str, who: str, *, key: str | None = None) -> Commit:
+        """One line in the day log, once for a key; raises BadLogText."""
         what = clip(f"[{kind}] {' '.join(text.split())}", _WHAT)
-        return self._pen.commit(Change(client=space.client, what=what, who=who, log=((kind, text),)))
+        try:
+            return self._pen.commit(Change(client=space.client, what=what, who=who, log=((kind, text),), key=key))
+        except AlreadyCommitted as e:
+            known = next((c for c in read_commits(self._view, space) if c.id == e.commit), None)
+            if known is None:
+                raise
+            return known
 
     def add_card(self, space: Space, target: CardTarget, title: str, text: str, who: str) -> Commit:
-        """A new card with its index block; raises EditRefused when the id is taken."""
+        """A new card with its index block; raises IdIsTaken."""
         edit = CardEdit(target, "create", text=text, title=title)
         log = (("added", f"{target}: {title}"),)
-        return self._pen.commit(Change(client=space.client, what=f"{target}: created", who=who, edit=edit, log=log))
+        with _taken("project" if target.shelf == "projects" else "research", target.card):
+            return self._pen.commit(Change(client=space.client, what=f"{target}: created", who=who, edit=edit, log=log))
 
     def add_client(self, client: ClientId, title: str, planned: Sequence[Planned], who: str) -> Commit:
-        """A new client's space; raises EditRefused when one of its files is there."""
+        """A new client's space; raises IdIsTaken when one of its files is there."""
         puts = tuple(Put(p.path, p.data) for p in planned)
         log = (("added", f"client {client}: {title}"),)
-        return self._pen.commit(Change(client=client, what=f"clients/{client}: created", who=who, puts=puts, log=log))
+        change = Change(client=client, what=f"clients/{client}: created", who=who, puts=puts, log=log)
+        with _taken("client", client):
+            return self._pen.commit(change)
 
     def add_agent(self, agent: AgentId, planned: Planned, description: str, who: str) -> Commit:
-        """A new agent's definition and its line in the registry; raises EditRefused when the file is there."""
-        return self._pen.commit(
-            Change(
-                client=None,
-                what=f"{planned.path}: created",
-                who=who,
-                puts=(Put(planned.path, planned.data),),
-                registry=((agent, description),),
-                log=(("added", f"agent {agent}"),),
-            )
+        """A new agent's definition and its line in the registry; raises IdIsTaken when the file is there."""
+        change = Change(
+            client=None,
+            what=f"{planned.path}: created",
+            who=who,
+            puts=(Put(planned.path, planned.data),),
+            registry=((agent, description),),
+            log=(("added", f"agent {agent}"),),
         )
+        with _taken("agent", agent):
+            return self._pen.commit(change)
 
     def close(self) -> None:
         self._pen.close()
@@ -191,3 +202,16 @@ def _what(draft: Draft) -> str:
     verb = {"create": "created", "append": "appended", "replace": "replaced", "remove": "removed"}[draft.edit]
     place = f" in {draft.section}" if draft.section else ""
     return f"{draft.target}: {verb}{place}"
+
+
+@contextmanager
+def _taken(kind: str, id_: str) -> Iterator[None]:
+    """Tells of a file that is there already as a person who adds something means it: the id is taken."""
+    try:
+        yield
+    except IdTaken as e:
+        raise IdIsTaken(kind, id_, f"{e.other} is there already") from e
+    except PutRefused as e:
+        raise IdIsTaken(kind, id_, f"{e.path} is there already") from e
+    except CardExists as e:
+        raise IdIsTaken(kind, id_, f"{e.target} is there already") from e

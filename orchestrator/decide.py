@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..memory.clock import Clock
+from ..memory.files import sha256 as sha256_of
 from ..memory.history import read_commits
 from ..memory.view import View
 from ..memory.workspace import Space
 from ..staging.verdict import Accepted, Refused, moved_on
 from .commit import NotWritten, Scribe, Written
 from .dossier import Dossier, find_draft
-from .events import Judged, Shown
+from .events import Event, Judged, Shown
 from .plan import DraftState
 from .results import Decision, DraftView, Outcome
 from .review import Examined, Reviewer
@@ -23,13 +24,14 @@ _OUTCOMES: dict[str, Outcome] = {"conflict": "conflict", "duplicate": "duplicate
 
 
 class Decider:
-    """Decides on drafts in the name of `user`, with a held pen."""
+    """Decides on drafts in the name of `user`, with a held pen; `notices` say what failed after a commit stood."""
 
     def __init__(self, view: View, clock: Clock, scribe: Scribe, user: str) -> None:
         self._view = view
         self._clock = clock
         self._scribe = scribe
         self._user = f"user:{user}"
+        self.notices: tuple[str, ...] = ()
 
     def approve(self, id_: str, sha256: str | None, confirm: Confirm | None) -> Decision:
         """Commits the draft if it is what was shown, else shows it anew; raises NoSuchDraft or AmbiguousId."""
@@ -39,7 +41,9 @@ class Decider:
         if state.status == "approved":
             return self._finish(dossier, state)
         examined = self._examined(dossier, state)
-        moved = _moved(state, examined, sha256)
+        vouched = sha256 is not None and sha256.lower() == examined.bound.sha256
+        refused = _refusal(state)
+        moved = _moved(state, examined, sha256) or (None if vouched else refused)
         if examined.blocked and not examined.conflict:
             return self._not_now(dossier, state, examined, "blocked", _blocks(examined))
         if moved is not None:
@@ -47,7 +51,7 @@ class Decider:
             shown = draft_view(dossier, state, examined, with_diff=True)
             if confirm is None or sha256 is not None or not confirm(shown, moved):
                 return Decision(shown, "needs_person", moved)
-        return self._accept(dossier, state, examined)
+        return self._accept(dossier, state, examined, refused or "")
 
     def reject(self, id_: str, reason: str) -> Decision:
         """Refuses the draft for good, with a day-log line; raises NoSuchDraft, AmbiguousId or BadLogText."""
@@ -61,34 +65,37 @@ class Decider:
             return self._not_now(dossier, state, examined, "blocked", note)
         target = state.facts.target or state.facts.name
         text = f"{target}: draft {state.id} rejected: {reason}"
-        commit = self._scribe.log(dossier.space, "rejected", text, self._user)
-        dossier = dossier.happened(Judged(state.id, Refused(self._user, examined.bound, reason), examined.findings))
+        # Keyed: a rejection whose journal could not be written is logged once, however often it is repeated.
+        key = f"{state.id} rejected {sha256_of(text.encode())[:16]}"
+        commit = self._scribe.log(dossier.space, "rejected", text, self._user, key=key)
+        judged = Judged(state.id, Refused(self._user, examined.bound, reason), examined.findings)
+        dossier = self._noted(dossier, judged, commit.id)
         now = dossier.state.draft(state.id) or state
-        self._note_review(dossier)
         return Decision(draft_view(dossier, now, examined), "refused", reason, commit.id, commit.paths)
 
     # -- steps -----------------------------------------------------------------------------------------------------
 
-    def _accept(self, dossier: Dossier, state: DraftState, examined: Examined) -> Decision:
+    def _accept(self, dossier: Dossier, state: DraftState, examined: Examined, note: str) -> Decision:
         verdict = Accepted(self._user, examined.bound)
         dossier = dossier.happened(Judged(state.id, verdict, examined.findings))
         approved = dossier.state.draft(state.id)
         assert approved is not None
-        return self._commit(dossier, approved, verdict, examined)
+        return self._commit(dossier, approved, verdict, examined, note)
 
     def _finish(self, dossier: Dossier, state: DraftState) -> Decision:
         """A draft that was accepted before a crash: committed now, or found to be."""
         assert isinstance(state.verdict, Accepted)
         return self._commit(dossier, state, state.verdict, self._examined(dossier, state))
 
-    def _commit(self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined) -> Decision:
+    def _commit(
+        self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined, note: str = ""
+    ) -> Decision:
         event, came = self._scribe.carry_out(dossier, state, verdict, examined)
-        dossier = dossier.happened(event)
+        dossier = self._noted(dossier, event, came.commit if isinstance(came, Written) else None)
         now = dossier.state.draft(state.id) or state
         view = draft_view(dossier, now, examined, with_diff=isinstance(came, NotWritten))
-        self._note_review(dossier)
         if isinstance(came, Written):
-            return Decision(view, "already" if came.again else "committed", "", came.commit, came.paths)
+            return Decision(view, "already" if came.again else "committed", note, came.commit, came.paths)
         return Decision(view, _OUTCOMES[came.kind], came.reason)
 
     def _over(self, dossier: Dossier, state: DraftState) -> Decision:
@@ -112,8 +119,15 @@ class Decider:
     def _reviewer(self, dossier: Dossier) -> Reviewer:
         return Reviewer(self._view, dossier.space, lambda: self._clock.now().date())
 
-    def _note_review(self, dossier: Dossier) -> None:
-        write_review(dossier, self._reviewer(dossier), self._clock.now())
+    def _noted(self, dossier: Dossier, event: Event, commit: str | None) -> Dossier:
+        """Journals what came of a decision. Once there is a commit, it stands: what fails after it is a notice."""
+        if commit is None:
+            dossier = dossier.happened(event)
+        else:
+            dossier, failure = dossier.happened_already(event, commit)
+            self.notices += failure
+        self.notices += write_review(dossier, self._reviewer(dossier), self._clock.now())
+        return dossier
 
 
 def paths_of(view: View, space: Space, commit: str) -> tuple[str, ...]:
@@ -132,6 +146,14 @@ def _moved(state: DraftState, examined: Examined, sha256: str | None) -> str | N
             return f"the draft's sha256 is {now.sha256}, not the one that was given"
         return moved_on(replace(state.shown, sha256=now.sha256), now)
     return moved_on(state.shown, now)
+
+
+def _refusal(state: DraftState) -> str | None:
+    """That the draft was refused, by whom and why; None when it wasn't."""
+    if state.status != "refused":
+        return None
+    by = "the checks" if state.verdict is None else state.verdict.reviewer
+    return f"it was refused by {by}" + (f" because: {state.reason}" if state.reason else "")
 
 
 def _blocks(examined: Examined) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..memory.clock import Clock
+from ..memory.errors import MemoryFault
 from ..memory.guard import UnsafeFile
 from ..memory.ids import BadId, TaskId
 from ..memory.problem import Problem
@@ -37,9 +38,26 @@ class Dossier:
         self.journal.append(event)
         return replace(self, state=step(self.state, event)[0])
 
+    def happened_already(self, event: Event, commit: str) -> tuple["Dossier", tuple[str, ...]]:
+        """The same for what is in memory already as `commit`: a journal that can't be written is told, not raised.
+
+        The next command on this task finds the commit by its key and journals it then.
+        """
+        try:
+            return self.happened(event), ()
+        except (OSError, MemoryFault) as e:
+            reason = f"{e.strerror or e}" if isinstance(e, OSError) else e.message
+            told = f"committed as {commit}, but its journal {self.path('run.jsonl')} could not be written: {reason}"
+            after = replace(self, state=step(self.state, event)[0])
+            return after, (f"{told}; the next command on {self.task} notes it",)
+
+    def path(self, name: str) -> str:
+        """The workspace path of something in the task's folder."""
+        return self.space.path(f"staging/{self.task}/{name}")
+
     def draft_path(self, draft: DraftState) -> str:
         """The workspace path of a draft's file."""
-        return self.space.path(f"staging/{self.task}/{draft.attempt}/drafts/{draft.facts.name}")
+        return self.path(f"{draft.attempt}/drafts/{draft.facts.name}")
 
 
 def open_dossier(space: Space, task: TaskId, clock: Clock) -> Dossier:

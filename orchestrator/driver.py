@@ -16,7 +16,7 @@ from ..memory.workspace import Workspace
 from ..subagents.definition import AgentDefinition
 from ..subagents.pool import Pool
 from .attempt import Attempt
-from .commit import Scribe
+from .commit import Scribe, Written
 from .dossier import Dossier
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
 from .models import Models
@@ -48,7 +48,10 @@ class _Running:
 
 
 class Driver:
-    """Works on tasks, with the pen held, until nothing is left to do without a person."""
+    """Works on tasks, with the pen held, until nothing is left to do without a person.
+
+    `notices` say what failed after a commit stood.
+    """
 
     def __init__(
         self,
@@ -72,6 +75,7 @@ class Driver:
         self._say = say
         self._stop = stop
         self._reviewers: dict[str, Reviewer] = {}
+        self.notices: tuple[str, ...] = ()
 
     async def run(self, tasks: Sequence[Dossier]) -> tuple[Dossier, ...]:
         """The dossiers after all that could be done; those of a stopped run are interrupted and can be resumed.
@@ -99,7 +103,7 @@ class Driver:
                 await self._carry_out(task, instruction)
                 assert task.dossier.state != before, f"{instruction} led to nothing"
         if task.dossier.state.drafts:
-            write_review(task.dossier, self._reviewer(task.dossier), self._clock.now())
+            self.notices += write_review(task.dossier, self._reviewer(task.dossier), self._clock.now())
 
     async def _carry_out(self, task: _Running, instruction: Instruction) -> None:
         match instruction:
@@ -111,9 +115,13 @@ class Driver:
                 draft = task.draft(id_)
                 reviewer = self._reviewer(task.dossier)
                 examined = reviewer.examine(task.dossier, draft)
-                event, _ = self._scribe.carry_out(task.dossier, draft, verdict, examined)
+                event, came = self._scribe.carry_out(task.dossier, draft, verdict, examined)
                 reviewer.forget()
-                task.happened(event)
+                if isinstance(came, Written):
+                    task.dossier, failure = task.dossier.happened_already(event, came.commit)
+                    self.notices += failure
+                else:
+                    task.happened(event)
             case Stop(attempt=attempt):
                 task.happened(AttemptLost(attempt, "it was cancelled"))
             case AskPerson():

@@ -57,3 +57,12 @@ class BadReason(OrchestratorFault):
 
     def __init__(self, verb: str) -> None:
         super().__init__(f"{verb}: say why", hint=f'onepen {verb} ID -m "reason"')
+
+
+class IdIsTaken(OrchestratorFault):
+    """Raised when something new is to get an id that something else has."""
+
+    exit_code = 2
+
+    def __init__(self, kind: str, id_: str, reason: str) -> None:
+        super().__init__(f"{kind} {id_}: {reason}", hint=f"onepen add {kind} TITLE --id ID")

@@ -179,12 +179,13 @@ class DelegateResult:
     """The answer of `delegate`, `resume` and `send-back`.
 
     `notices` are for people (what recovery did, what inputs were left out); `interrupted` means that the person
-    asked to stop.
+    asked to stop; `undone` that a part of what was asked could not be done, as a notice says.
     """
 
     tasks: tuple[TaskView, ...]
     notices: tuple[str, ...] = ()
     interrupted: bool = False
+    undone: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -193,7 +194,7 @@ class DelegateResult:
         if any(t.status == "over_budget" for t in self.tasks):
             return 4
         unfinished = any(t.status in FAILED or t.status in {"interrupted", "refused"} for t in self.tasks)
-        return 1 if unfinished else 0
+        return 1 if unfinished or self.undone else 0
 
     def as_json(self) -> Json:
         return {"tasks": [t.as_json() for t in self.tasks]}

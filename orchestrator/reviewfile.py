@@ -9,8 +9,11 @@ from .plan import DraftState
 from .review import Examined, Reviewer
 
 
-def write_review(dossier: Dossier, reviewer: Reviewer, now: datetime) -> None:
-    """Writes review.md anew: each draft with its findings, who decided, and the change that it makes."""
+def write_review(dossier: Dossier, reviewer: Reviewer, now: datetime) -> tuple[str, ...]:
+    """Writes review.md anew: each draft with its findings, who decided, and the change that it makes.
+
+    It only retells what the journal says, so a failure to write it is a notice and nothing worse.
+    """
     examined = [(draft, reviewer.examine(dossier, draft)) for draft in dossier.state.drafts]
     lines = [
         f"# Review of {dossier.task}",
@@ -20,7 +23,11 @@ def write_review(dossier: Dossier, reviewer: Reviewer, now: datetime) -> None:
     ]
     for draft, found in examined:
         lines += [*_draft(dossier, draft, found), ""]
-    files.replace(dossier.folder.review_file, "\n".join(lines).encode(errors="replace"))
+    try:
+        files.replace(dossier.folder.review_file, "\n".join(lines).encode(errors="replace"))
+    except OSError as e:
+        return (f"{dossier.path('review.md')}: could not be written: {e.strerror or e}",)
+    return ()
 
 
 def _draft(dossier: Dossier, draft: DraftState, found: Examined) -> Iterator[str]:

@@ -17,7 +17,7 @@ from ..memory.target import CardTarget, Shelf
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace
 from .dossier import Dossier, dossiers, find_draft, find_task, unreadable
-from .errors import BadReason, BadRequest, DraftNotEditable, NoSuchDraft
+from .errors import BadReason, BadRequest, DraftNotEditable, IdIsTaken, NoSuchDraft
 from .events import Edited, Shown
 from .plan import DraftState
 from .requests import Confirm, DelegateRequest, Progress, ProgressLine, SearchRequest
@@ -78,13 +78,13 @@ class Service:
     # -- adding ----------------------------------------------------------------------------------------------------
 
     def add_client(self, title: str, *, id: str | None = None) -> CommitResult:  # noqa: A002
-        """A new client's space; raises BadTitle, BadId, or EditRefused when its files are there."""
+        """A new client's space; raises BadTitle, BadId, or IdIsTaken."""
         from ..memory.scaffold import plan_client
 
         name = check_title(title)
         client = ClientId(id or id_from_title(name))
         if client in self.workspace.clients():
-            raise BadRequest(f"client {client}: it is there already", hint=f"onepen status --client {client}")
+            raise IdIsTaken("client", client, f"clients/{client} is there already")
         with self._scribe() as scribe:
             return _done(scribe, scribe.add_client(client, name, plan_client(client, name), self._who))
 
@@ -111,7 +111,7 @@ class Service:
         return self._add_card("research", title, client, id, text)
 
     def add_agent(self, title: str, *, id: str | None = None, text: str | None = None) -> CommitResult:  # noqa: A002
-        """A new agent's definition, from `text` or from a beginning; raises EditRefused when it is there."""
+        """A new agent's definition, from `text` or from a beginning; raises BadTitle, BadId or IdIsTaken."""
         from ..memory.scaffold import plan_agent
         from ..subagents.definition import parse_definition
 
@@ -244,7 +244,7 @@ class Service:
         with self._scribe() as scribe:
             decider = Decider(self._view, self._clock, scribe, self._user)
             decisions = tuple(decider.approve(one, sha256, confirm) for one in ids)
-            return DecisionResult(decisions, scribe.notices())
+            return DecisionResult(decisions, (*scribe.notices(), *decider.notices))
 
     def reject(self, ids: Sequence[str], reason: str) -> DecisionResult:
         """Refuses drafts for good; raises BadReason, NoSuchDraft or AmbiguousId."""
@@ -255,7 +255,8 @@ class Service:
         self._check_there(ids)
         with self._scribe() as scribe:
             decider = Decider(self._view, self._clock, scribe, self._user)
-            return DecisionResult(tuple(decider.reject(one, reason.strip()) for one in ids), scribe.notices())
+            decisions = tuple(decider.reject(one, reason.strip()) for one in ids)
+            return DecisionResult(decisions, (*scribe.notices(), *decider.notices))
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Work with the pen held: new tasks, tasks to go on with, drafts sent back."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -75,6 +75,7 @@ class Work:
         self._model = model
         self._say = say
         self._stop = stop
+        self._open = Scribe.open
 
     async def delegate(self, request: DelegateRequest) -> DelegateResult:
         space = self._workspace.space(request.client)
@@ -86,8 +87,9 @@ class Work:
                 dossier, left = self._make(request, space, one)
                 made.append(dossier)
                 left_out[dossier.task] = left
-            done = await self._driver(scribe).run(made)
-            return self._result(done, scribe, left_out)
+            driver = self._driver(scribe)
+            done = await driver.run(made)
+            return self._result(done, scribe, left_out, driver.notices)
 
     async def resume(self, prefix: str) -> DelegateResult:
         found = find_task(self._workspace, prefix, self._clock)
@@ -98,28 +100,31 @@ class Work:
                 dossier = dossier.happened(Resumed())
             left = [i for i in due(dossier.state) if not isinstance(i, AskPerson)]
             notice = () if left else (f"{dossier.task}: nothing to resume, it is {dossier.state.status}",)
-            done = await self._driver(scribe).run((dossier,))
-            return self._result(done, scribe, {}, notice)
+            driver = self._driver(scribe)
+            done = await driver.run((dossier,))
+            return self._result(done, scribe, {}, (*notice, *driver.notices))
 
     async def send_back(self, ids: Sequence[str], reason: str) -> DelegateResult:
         for one in ids:
             self._check_can_go_on(find_draft(self._workspace, one, self._clock)[0])
         with self._session() as scribe:
             tasks: dict[str, Dossier] = {}
-            notices: list[str] = []
+            undone: list[str] = []
             for one in ids:
                 dossier, draft = find_draft(self._workspace, one, self._clock)
                 dossier = self._found_again(dossier)
                 if draft.status in {"committed", "duplicate", "approved"}:
-                    notices.append(f"{draft.id}: it is {draft.status}, so it can't be sent back")
+                    undone.append(f"{draft.id}: it is {draft.status}, so it can't be sent back")
                 else:
                     bound = self._reviewer(dossier.space).examine(dossier, draft).bound
                     dossier = dossier.happened(Judged(draft.id, SentBack(self._user, bound, reason)))
                     if dossier.state.phase in _GOES_ON:
                         dossier = dossier.happened(Resumed())
                 tasks[dossier.task] = dossier
-            done = await self._driver(scribe).run(tuple(tasks.values()))
-            return self._result(done, scribe, {}, notices)
+            driver = self._driver(scribe)
+            done = await driver.run(tuple(tasks.values()))
+            result = self._result(done, scribe, {}, (*undone, *driver.notices))
+            return replace(result, undone=bool(undone))
 
     # -- what was asked for ----------------------------------------------------------------------------------------
 
@@ -216,7 +221,7 @@ class Work:
 
     def _session(self) -> Scribe:
         """The pen for the whole session; first, what a crash left is finished and hand edits are indexed."""
-        scribe = Scribe.open(self._view, self._clock)
+        scribe = self._open(self._view, self._clock)
         try:
             scribe.reconcile(self._workspace.spaces())
         except BaseException:

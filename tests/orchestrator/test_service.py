@@ -13,16 +13,33 @@ import anyio
 import pytest
 
 from onepen.memory.commit.pen import Pen
+from onepen.memory.history import Commit
 from onepen.memory.holder import PenHeld
 from onepen.memory.ids import BadId
 from onepen.memory.target import BadTarget
-from onepen.memory.workspace import NoSuchClient
-from onepen.orchestrator.errors import AmbiguousId, BadReason, BadRequest, DraftNotEditable, NoSuchDraft, NoSuchTask
+from onepen.memory.view import View
+from onepen.memory.workspace import NoSuchClient, Space
+from onepen.orchestrator.commit import NotWritten, Scribe, Written
+from onepen.orchestrator.decide import Decider
+from onepen.orchestrator.dossier import Dossier
+from onepen.orchestrator.errors import (
+    AmbiguousId,
+    BadReason,
+    BadRequest,
+    DraftNotEditable,
+    IdIsTaken,
+    NoSuchDraft,
+    NoSuchTask,
+)
+from onepen.orchestrator.events import Event
 from onepen.orchestrator.models import NeedsModel, UnknownModel
 from onepen.orchestrator.requests import DelegateRequest, ProgressLine, SearchRequest
 from onepen.orchestrator.results import DelegateResult, DraftView
+from onepen.orchestrator.review import Examined
 from onepen.orchestrator.service import Service
+from onepen.orchestrator.taskstate import DraftState
 from onepen.staging.inputs import NoSuchInput
+from onepen.staging.verdict import Accepted
 from onepen.subagents.definition import NoSuchAgent
 from onepen.subagents.pool import Assignment, Ending, Failed, Reported, TimedOut
 from onepen.testing.clock import FixedClock
@@ -535,6 +552,141 @@ def test_reject_needs_a_reason_and_leaves_a_log_line(service: Service, root: Pat
     assert "rejected: not needed" in (root / "memory/2026-11-29.md").read_text()
     assert service.drafts().drafts == ()
     assert service.drafts(every=True).drafts[0].reason == "not needed"
+
+
+def test_what_was_refused_needs_a_person_again(service: Service, root: Path, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,)).tasks
+    draft = task.drafts[0]
+    service.reject([draft.id], "not needed")
+    for _ in range(2):
+        result = service.approve([draft.id])
+        [decision] = result.decisions
+        assert (decision.outcome, result.exit_code) == ("needs_person", 3)
+        assert decision.note == "it was refused by user:ana because: not needed"
+        assert "1222" in (decision.draft.diff or "")
+    assert service.approve([draft.id], confirm=lambda view, moved: False).exit_code == 3
+    result = service.approve([draft.id], sha256=draft.sha256)
+    assert (result.decisions[0].outcome, result.exit_code) == ("committed", 0)
+    assert "refused by user:ana" in result.decisions[0].note
+
+
+def test_a_rejection_repeated_is_logged_once(service: Service, root: Path, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,)).tasks
+    commits = [service.reject([task.drafts[0].id], "not needed").decisions[0].commit for _ in range(2)]
+    assert commits[0] == commits[1]
+    assert (root / "memory/2026-11-29.md").read_text().count("rejected: not needed") == 1
+
+
+def test_sending_back_what_is_committed_is_not_done_and_said(service: Service, cones: Path) -> None:
+    [task] = delegate(service, inputs=(cones,), review="auto").tasks
+    result = anyio.run(partial(service.send_back, [task.drafts[0].id], "shorter"))
+    assert result.exit_code == 1
+    assert any("can't be sent back" in notice for notice in result.notices)
+
+
+def test_an_id_that_is_taken_is_wrong_usage(service: Service) -> None:
+    service.add_client("Acme")
+    service.add_project("Kiln")
+    service.add_agent("Scout")
+    adds: list[Callable[[], object]] = [
+        lambda: service.add_client("Acme"),
+        lambda: service.add_project("Kiln"),
+        lambda: service.add_research("Kiln"),
+        lambda: service.add_agent("Scout"),
+    ]
+    said = []
+    for add in adds:
+        with pytest.raises(IdIsTaken) as caught:
+            add()
+        assert caught.value.exit_code == 2
+        said.append(caught.value.message)
+    assert said == [
+        "client acme: clients/acme is there already",
+        "project kiln: projects/kiln.md is there already",
+        "research kiln: projects/kiln.md is there already",
+        "agent scout: agents/scout.md is there already",
+    ]
+
+
+def test_a_journal_that_fails_after_the_commit_is_told_as_such(
+    make_service: MakeService, root: Path, cones: Path
+) -> None:
+    service = make_service()
+    [task] = delegate(service, inputs=(cones,)).tasks
+    id_, journal = task.drafts[0].id, root / "staging" / task.task / "run.jsonl"
+    view, clock = View(service.workspace), FixedClock("2026-11-29T10:00:00+01:00")
+    with _Breaking.open(view, clock) as scribe:
+        decider = Decider(view, clock, scribe, "ana")
+        decision = decider.approve(id_, None, None)
+    assert (decision.outcome, decision.exit_code) == ("committed", 0)
+    [notice] = decider.notices
+    assert notice.startswith(f"committed as {decision.commit}, but its journal staging/{task.task}/run.jsonl could not")
+    assert notice.endswith(f"the next command on {task.task} notes it")
+    mend(journal)
+    again = service.approve([id_])
+    assert (again.decisions[0].outcome, again.decisions[0].commit) == ("already", decision.commit)
+    assert '"event": "committed"' in journal.read_text()
+
+
+def test_a_rejection_whose_journal_fails_is_told_as_such(make_service: MakeService, root: Path, cones: Path) -> None:
+    service = make_service()
+    [task] = delegate(service, inputs=(cones,)).tasks
+    id_, journal = task.drafts[0].id, root / "staging" / task.task / "run.jsonl"
+    view, clock = View(service.workspace), FixedClock("2026-11-29T10:00:00+01:00")
+    with _Breaking.open(view, clock) as scribe:
+        decider = Decider(view, clock, scribe, "ana")
+        decision = decider.reject(id_, "not needed")
+    assert (decision.outcome, decision.exit_code) == ("refused", 0)
+    assert decider.notices[0].startswith(f"committed as {decision.commit}, but its journal")
+    mend(journal)
+    assert service.reject([id_], "not needed").decisions[0].commit == decision.commit
+    assert service.drafts(every=True).drafts[0].status == "refused"
+
+
+def test_an_automatic_commit_whose_journal_fails_is_told_as_such(
+    make_service: MakeService, root: Path, cones: Path
+) -> None:
+    service = make_service()
+    work = service._work(None, None)
+    work._open = _Breaking.open
+    result = anyio.run(partial(work.delegate, DelegateRequest(("cone 6 reached",), inputs=(cones,), review="auto")))
+    [task] = result.tasks
+    assert (task.status, result.exit_code) == ("committed", 0)
+    [told] = [notice for notice in result.notices if notice.startswith("committed as")]
+    assert str(task.drafts[0].commit) in told
+    journal = root / "staging" / task.task / "run.jsonl"
+    mend(journal)
+    [again] = anyio.run(partial(service.resume, task.task)).tasks
+    assert again.drafts[0].commit == task.drafts[0].commit
+    assert '"event": "committed"' in journal.read_text()
+
+
+class _Breaking(Scribe):
+    """A scribe after whose commits the task's journal can't be written any more."""
+
+    def carry_out(
+        self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined
+    ) -> tuple[Event, Written | NotWritten]:
+        came = super().carry_out(dossier, state, verdict, examined)
+        break_journals(dossier.space.folder)
+        return came
+
+    def log(self, space: Space, kind: str, text: str, who: str, *, key: str | None = None) -> Commit:
+        commit = super().log(space, kind, text, who, key=key)
+        break_journals(space.folder)
+        return commit
+
+
+def break_journals(space: Path) -> None:
+    """Put a folder where each journal is: it can't be written then, by nobody."""
+    for journal in (space / "staging").glob("*/run.jsonl"):
+        journal.rename(journal.with_name("kept"))
+        journal.mkdir()
+
+
+def mend(journal: Path) -> None:
+    journal.rmdir()
+    journal.with_name("kept").rename(journal)
 
 
 def test_send_back_gives_the_worker_the_reason_and_its_draft(make_service: MakeService, root: Path) -> None:
