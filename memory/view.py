@@ -69,7 +69,7 @@ class View:
 
     def cards(self, space: Space, shelf: Shelf) -> tuple[CardId, ...]:
         """The ids that have a card on this shelf, sorted; files whose name is no id are left to `doctor`."""
-        return card_ids(self._names(space.path(shelf)))
+        return card_ids(self.names(space.path(shelf)))
 
     def document(self, space: Space, target: CardTarget | NoteTarget) -> Document | None:
         """A card or note, None if it is absent; raises UnreadableText."""
@@ -83,13 +83,13 @@ class View:
 
     def days(self, space: Space) -> tuple[date, ...]:
         """The days that have a day log, oldest first."""
-        return log_days(self._names(space.path("memory")))
+        return log_days(self.names(space.path("memory")))
 
     def pending_paths(self) -> tuple[str, ...]:
         """The paths that commits of the redo log touch, whether or not their files are written."""
         return tuple(self._chains().by_path)
 
-    def _names(self, folder: str) -> set[str]:
+    def names(self, folder: str) -> set[str]:
         """The names in a folder, with those that pending commits are going to make."""
         names = {path[len(folder) + 1 :] for path in self._chains().by_path if path.startswith(f"{folder}/")}
         return names | file_names(self._workspace.root, folder)

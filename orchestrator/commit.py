@@ -9,6 +9,8 @@ from typing import Self
 from ..memory.change import Change, FileEntry, Put
 from ..memory.clock import Clock
 from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen, PutRefused
+from ..memory.commit.rehearsal import Foreseen as Foreseen
+from ..memory.commit.rehearsal import Rehearsal
 from ..memory.files import sha256
 from ..memory.history import Commit, read_commits
 from ..memory.ids import AgentId, ClientId
@@ -53,7 +55,7 @@ class Scribe:
     `reconcile` brings the indexes in line with all cards edited by hand; do it once when work begins.
     """
 
-    def __init__(self, workspace: Workspace, view: View, pen: Pen) -> None:
+    def __init__(self, workspace: Workspace, view: View, pen: Pen | Rehearsal) -> None:
         self._workspace = workspace
         self._view = view
         self._pen = pen
@@ -64,13 +66,28 @@ class Scribe:
         """Takes the pen within `wait` seconds and finishes what a crash left; raises PenHeld, RedoDamaged, OSError."""
         return cls(view.workspace, view, Pen.open(view.workspace, clock, wait=wait))
 
+    @classmethod
+    def rehearse(cls, view: Foreseen, clock: Clock) -> "Scribe":
+        """Takes no pen: what is written shows in `view` alone; raises NetworkFileSystem or RedoDamaged."""
+        return cls(view.workspace, view, Rehearsal.open(view, clock))
+
+    @property
+    def rehearsed(self) -> bool:
+        """Whether nothing is really written."""
+        return isinstance(self._pen, Rehearsal)
+
     @property
     def recovered(self) -> tuple[Problem, ...]:
         return self._pen.recovered
 
     def notices(self) -> tuple[str, ...]:
         """What a person should know: what recovery did, and which hand edits were indexed."""
-        indexed = [f"indexed what was edited by hand: {', '.join(c.paths)} ({c.id})" for c in self.reconciled]
+        indexed = [
+            f"would index what was edited by hand: {', '.join(c.paths)}"
+            if self.rehearsed
+            else f"indexed what was edited by hand: {', '.join(c.paths)} ({c.id})"
+            for c in self.reconciled
+        ]
         return (*(str(problem) for problem in self.recovered), *indexed)
 
     def reconcile(self, spaces: Sequence[Space]) -> None:

@@ -3,19 +3,18 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..memory.clock import Clock
 from ..memory.files import sha256 as sha256_of
 from ..memory.history import read_commits
 from ..memory.view import View
 from ..memory.workspace import Space
 from ..staging.verdict import Accepted, Refused, moved_on
 from .commit import NotWritten, Scribe, Written
-from .dossier import Dossier, find_draft
+from .desk import Desk
+from .dossier import Dossier
 from .events import Event, Judged, Shown
 from .plan import DraftState
 from .results import Decision, DraftView, Outcome
-from .review import Examined, Reviewer
-from .reviewfile import write_review
+from .review import Examined
 from .views import draft_view
 
 Confirm = Callable[[DraftView, str], bool]
@@ -24,18 +23,20 @@ _OUTCOMES: dict[str, Outcome] = {"conflict": "conflict", "duplicate": "duplicate
 
 
 class Decider:
-    """Decides on drafts in the name of `user`, with a held pen; `notices` say what failed after a commit stood."""
+    """Decides on drafts in the name of `user`, with a held pen or in rehearsal.
 
-    def __init__(self, view: View, clock: Clock, scribe: Scribe, user: str) -> None:
-        self._view = view
-        self._clock = clock
+    `notices` say what failed after a commit stood.
+    """
+
+    def __init__(self, desk: Desk, scribe: Scribe, user: str) -> None:
+        self._desk = desk
         self._scribe = scribe
         self._user = f"user:{user}"
         self.notices: tuple[str, ...] = ()
 
     def approve(self, id_: str, sha256: str | None, confirm: Confirm | None) -> Decision:
         """Commits the draft if it is what was shown, else shows it anew; raises NoSuchDraft or AmbiguousId."""
-        dossier, state = find_draft(self._view.workspace, id_, self._clock)
+        dossier, state = self._desk.find_draft(id_)
         if state.status in {"committed", "duplicate"}:
             return self._over(dossier, state)
         if state.status == "approved":
@@ -55,10 +56,10 @@ class Decider:
 
     def reject(self, id_: str, reason: str) -> Decision:
         """Refuses the draft for good, with a day-log line; raises NoSuchDraft, AmbiguousId or BadLogText."""
-        dossier, state = find_draft(self._view.workspace, id_, self._clock)
+        dossier, state = self._desk.find_draft(id_)
         if state.status == "approved":
             self._finish(dossier, state)
-            dossier, state = find_draft(self._view.workspace, id_, self._clock)
+            dossier, state = self._desk.find_draft(id_)
         examined = self._examined(dossier, state)
         if state.status in {"committed", "duplicate"}:
             note = f"it is in memory already, as {state.commit}" if state.commit else state.reason
@@ -102,7 +103,7 @@ class Decider:
         view = draft_view(dossier, state, self._examined(dossier, state))
         if state.status == "duplicate" or state.commit is None:
             return Decision(view, "duplicate", state.reason)
-        paths = paths_of(self._view, dossier.space, state.commit)
+        paths = paths_of(self._desk.view, dossier.space, state.commit)
         return Decision(view, "already", "", state.commit, paths)
 
     def _not_now(
@@ -114,10 +115,7 @@ class Decider:
         return dossier.happened(Shown(state.id, examined.bound))
 
     def _examined(self, dossier: Dossier, state: DraftState) -> Examined:
-        return self._reviewer(dossier).examine(dossier, state)
-
-    def _reviewer(self, dossier: Dossier) -> Reviewer:
-        return Reviewer(self._view, dossier.space, lambda: self._clock.now().date())
+        return self._desk.reviewer(dossier.space).examine(dossier, state)
 
     def _noted(self, dossier: Dossier, event: Event, commit: str | None) -> Dossier:
         """Journals what came of a decision. Once there is a commit, it stands: what fails after it is a notice."""
@@ -126,7 +124,7 @@ class Decider:
         else:
             dossier, failure = dossier.happened_already(event, commit)
             self.notices += failure
-        self.notices += write_review(dossier, self._reviewer(dossier), self._clock.now())
+        self.notices += self._desk.note_review(dossier)
         return dossier
 
 

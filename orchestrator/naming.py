@@ -1,22 +1,26 @@
 """Where a result goes when nobody said so: a new finding, named by the task's own words."""
 
 import unicodedata
+from collections.abc import Iterable
 
 from ..memory.clock import Clock
 from ..memory.ids import BadId, CardId, id_from_title
 from ..memory.target import CardTarget
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
-from .dossier import dossiers
+from .dossier import Dossier, dossiers
 from .findings import heading_of
 
 _LONGEST = 48
 
 
-def free_target(view: View, space: Space, clock: Clock, text: str) -> CardTarget:
-    """research/<slug of the text>.md; with a number behind it when a card, a task or a draft that waits has that id."""
+def free_target(view: View, space: Space, clock: Clock, text: str, also: Iterable[Dossier] = ()) -> CardTarget:
+    """research/<slug of the text>.md; with a number behind it when a card, a task or a draft that waits has that id.
+
+    `also` are tasks that are not in staging/ yet.
+    """
     taken: set[str] = {card for shelf in SHELVES for card in view.cards(space, shelf)}
-    for dossier in dossiers((space,), clock):
+    for dossier in (*dossiers((space,), clock), *also):
         places = (dossier.sheet.target or "", *(draft.facts.target for draft in dossier.state.drafts))
         taken.update(place.rpartition("/")[2].removesuffix(".md") for place in places)
     slug = slug_of(text)

@@ -7,7 +7,7 @@ sha256 in hex, costs are US dollars.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def finding_json(finding: Finding) -> Json:
 class DraftView:
     """A draft as a person decides on it; `diff` is None where only a list was asked for.
 
-    `path` is the draft file's workspace-relative path; `warnings` of a reviewer are in `findings`.
+    `stages` are those that it has to pass by the policy: "checks", "model", "person". `path` is the draft file's
+    workspace-relative path; `warnings` of a reviewer are in `findings`.
     """
 
     id: str
@@ -68,6 +69,7 @@ class DraftView:
     diff: str | None = None
     reason: str = ""
     commit: str | None = None
+    stages: tuple[str, ...] = ()
 
     @property
     def blocked(self) -> bool:
@@ -92,6 +94,7 @@ class DraftView:
             "sources": list(self.sources),
             "commit": self.commit,
             "reason": self.reason,
+            "stages": list(self.stages),
             **shown,
         }
 
@@ -126,7 +129,11 @@ class UsageTotals:
 
 @dataclass(frozen=True)
 class TaskView:
-    """One task and where it stands; `reason` says why it failed, or what it waits for."""
+    """One task and where it stands; `reason` says why it failed, or what it waits for.
+
+    `stages` are told in rehearsal only: what its draft would have to pass at the most. A rehearsed task that is not
+    made yet has the id "".
+    """
 
     task: str
     agent: str
@@ -143,10 +150,15 @@ class TaskView:
     created: str = ""
     left_out: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    target: str | None = None
+    model: str = ""
+    inputs: tuple[str, ...] = ()
+    stages: tuple[str, ...] | None = None
 
     def as_json(self) -> Json:
+        foretold = {} if self.stages is None else {"stages": list(self.stages)}
         return {
-            "task": self.task,
+            "task": self.task or None,
             "agent": self.agent,
             "client": self.client,
             "status": self.status,
@@ -171,6 +183,10 @@ class TaskView:
             "reason": self.reason,
             "created": self.created,
             "left_out": list(self.left_out),
+            "target": self.target,
+            "model": self.model,
+            "inputs": list(self.inputs),
+            **foretold,
         }
 
 
@@ -179,13 +195,15 @@ class DelegateResult:
     """The answer of `delegate`, `resume` and `send-back`.
 
     `notices` are for people (what recovery did, what inputs were left out); `interrupted` means that the person
-    asked to stop; `undone` that a part of what was asked could not be done, as a notice says.
+    asked to stop; `undone` that a part of what was asked could not be done, as a notice says. With `dry_run` nothing
+    was done, and `tasks` are as they would go on.
     """
 
     tasks: tuple[TaskView, ...]
     notices: tuple[str, ...] = ()
     interrupted: bool = False
     undone: bool = False
+    dry_run: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -197,7 +215,7 @@ class DelegateResult:
         return 1 if unfinished or self.undone else 0
 
     def as_json(self) -> Json:
-        return {"tasks": [t.as_json() for t in self.tasks]}
+        return {"tasks": [t.as_json() for t in self.tasks], "dry_run": self.dry_run}
 
 
 Outcome = Literal["committed", "already", "duplicate", "conflict", "blocked", "needs_person", "refused", "sent_back"]
@@ -217,6 +235,12 @@ class Decision:
     commit: str | None = None
     paths: tuple[str, ...] = ()
 
+    def uncommitted(self) -> Decision:
+        """The decision of a rehearsal: what it would commit has no id yet."""
+        if self.outcome not in {"committed", "refused"}:
+            return self
+        return replace(self, commit=None, draft=replace(self.draft, commit=None))
+
     @property
     def exit_code(self) -> int:
         if self.outcome == "needs_person":
@@ -226,10 +250,14 @@ class Decision:
 
 @dataclass(frozen=True)
 class DecisionResult:
-    """The answer of `approve` and `reject`, in the order in which the ids were given."""
+    """The answer of `approve` and `reject`, in the order in which the ids were given.
+
+    With `dry_run` nothing was decided: outcomes, statuses and paths are what they would be, `commit` is None.
+    """
 
     decisions: tuple[Decision, ...]
     notices: tuple[str, ...] = ()
+    dry_run: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -252,23 +280,29 @@ class DecisionResult:
                     "commit": d.commit,
                     "paths": list(d.paths),
                     "sha256": d.draft.sha256,
+                    "stages": list(d.draft.stages),
                     **({"diff": d.draft.diff} if d.draft.diff is not None else {}),
                 }
                 for d in self.decisions
             ],
+            "dry_run": self.dry_run,
         }
 
 
 @dataclass(frozen=True)
 class CommitResult:
-    """The answer of `log` and `add`: the commit and the workspace-relative paths that it touched."""
+    """The answer of `log` and `add`: the commit and the workspace-relative paths that it touched.
 
-    commit: str
+    With `dry_run` nothing was written: `paths` are those that would be touched, `commit` is None.
+    """
+
+    commit: str | None
     paths: tuple[str, ...]
     notices: tuple[str, ...] = ()
+    dry_run: bool = False
 
     def as_json(self) -> Json:
-        return {"commit": self.commit, "paths": list(self.paths)}
+        return {"commit": self.commit, "paths": list(self.paths), "dry_run": self.dry_run}
 
 
 @dataclass(frozen=True)

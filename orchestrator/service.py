@@ -2,7 +2,7 @@
 
 Methods that run work are coroutines; the others return at once. Reading methods need no pen and read the files,
 overlaid with a pending redo record; writing methods take the pen for their own moment and raise PenHeld after ten
-seconds.
+seconds. With `dry_run` they take no pen, write nothing, refuse what they would refuse and answer what they would.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +24,7 @@ from .requests import Confirm, DelegateRequest, Progress, ProgressLine, SearchRe
 from .results import (
     CommitResult,
     ContextResult,
+    Decision,
     DecisionResult,
     DelegateResult,
     DoctorResult,
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from ..memory.history import Commit
     from ..subagents.pool import Pool
     from .commit import Scribe
+    from .decide import Decider
+    from .desk import Desk
     from .models import Models
     from .work import Ids, Work
 
@@ -77,7 +80,7 @@ class Service:
 
     # -- adding ----------------------------------------------------------------------------------------------------
 
-    def add_client(self, title: str, *, id: str | None = None) -> CommitResult:  # noqa: A002
+    def add_client(self, title: str, *, id: str | None = None, dry_run: bool = False) -> CommitResult:  # noqa: A002
         """A new client's space; raises BadTitle, BadId, or IdIsTaken."""
         from ..memory.scaffold import plan_client
 
@@ -85,7 +88,7 @@ class Service:
         client = ClientId(id or id_from_title(name))
         if client in self.workspace.clients():
             raise IdIsTaken("client", client, f"clients/{client} is there already")
-        with self._scribe() as scribe:
+        with self._scribe(dry_run) as scribe:
             return _done(scribe, scribe.add_client(client, name, plan_client(client, name), self._who))
 
     def add_project(
@@ -95,9 +98,10 @@ class Service:
         client: str | None = None,
         id: str | None = None,  # noqa: A002
         text: str | None = None,
+        dry_run: bool = False,
     ) -> CommitResult:
         """A new project's card; raises BadTitle, BadId, NoSuchClient, or EditRefused when the id is taken."""
-        return self._add_card("projects", title, client, id, text)
+        return self._add_card("projects", title, client, id, text, dry_run)
 
     def add_research(
         self,
@@ -106,11 +110,19 @@ class Service:
         client: str | None = None,
         id: str | None = None,  # noqa: A002
         text: str | None = None,
+        dry_run: bool = False,
     ) -> CommitResult:
         """A new finding's card; raises what `add_project` raises."""
-        return self._add_card("research", title, client, id, text)
+        return self._add_card("research", title, client, id, text, dry_run)
 
-    def add_agent(self, title: str, *, id: str | None = None, text: str | None = None) -> CommitResult:  # noqa: A002
+    def add_agent(
+        self,
+        title: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        text: str | None = None,
+        dry_run: bool = False,
+    ) -> CommitResult:
         """A new agent's definition, from `text` or from a beginning; raises BadTitle, BadId or IdIsTaken."""
         from ..memory.scaffold import plan_agent
         from ..subagents.definition import parse_definition
@@ -119,13 +131,13 @@ class Service:
         agent = AgentId(id or id_from_title(name))
         planned = plan_agent(agent, name, text)
         description = parse_definition(agent, planned.data.decode()).description or name
-        with self._scribe() as scribe:
+        with self._scribe(dry_run) as scribe:
             return _done(scribe, scribe.add_agent(agent, planned, description, self._who))
 
-    def log(self, text: str, *, client: str | None = None, kind: str = "note") -> CommitResult:
+    def log(self, text: str, *, client: str | None = None, kind: str = "note", dry_run: bool = False) -> CommitResult:
         """A line in today's log; raises BadLogText or NoSuchClient."""
         space = self.workspace.space(client)
-        with self._scribe() as scribe:
+        with self._scribe(dry_run) as scribe:
             return _done(scribe, scribe.log(space, kind, text, self._who))
 
     # -- looking ---------------------------------------------------------------------------------------------------
@@ -181,20 +193,30 @@ class Service:
     # -- working ---------------------------------------------------------------------------------------------------
 
     async def delegate(
-        self, request: DelegateRequest, *, on_progress: Progress | None = None, stop: StopSign | None = None
+        self,
+        request: DelegateRequest,
+        *,
+        on_progress: Progress | None = None,
+        stop: StopSign | None = None,
+        dry_run: bool = False,
     ) -> DelegateResult:
         """Hands tasks to sub-agents and sees them to the point where a person is needed.
 
         Everything that can be wrong with the request is found before anything is made: BadRequest, NoSuchClient,
         NoSuchAgent, NeedsModel, UnknownModel, NoSuchInput, BadTarget; then PenHeld.
         """
-        return await self._work(on_progress, stop).delegate(request)
+        return await self._work(on_progress, stop, dry_run).delegate(request)
 
     async def resume(
-        self, task: str, *, on_progress: Progress | None = None, stop: StopSign | None = None
+        self,
+        task: str,
+        *,
+        on_progress: Progress | None = None,
+        stop: StopSign | None = None,
+        dry_run: bool = False,
     ) -> DelegateResult:
         """Goes on with a task that was interrupted, timed out or failed; raises NoSuchTask or AmbiguousId."""
-        return await self._work(on_progress, stop).resume(task)
+        return await self._work(on_progress, stop, dry_run).resume(task)
 
     async def send_back(
         self,
@@ -203,11 +225,12 @@ class Service:
         *,
         on_progress: Progress | None = None,
         stop: StopSign | None = None,
+        dry_run: bool = False,
     ) -> DelegateResult:
         """Sends drafts back with a reason and waits for the new attempts; raises BadReason, NoSuchDraft."""
         if not reason.strip():
             raise BadReason("send-back")
-        return await self._work(on_progress, stop).send_back(ids, reason.strip())
+        return await self._work(on_progress, stop, dry_run).send_back(ids, reason.strip())
 
     # -- deciding --------------------------------------------------------------------------------------------------
 
@@ -230,33 +253,30 @@ class Service:
         return self._shown(dossier, draft)
 
     def approve(
-        self, ids: Sequence[str], *, sha256: str | None = None, confirm: Confirm | None = None
+        self,
+        ids: Sequence[str],
+        *,
+        sha256: str | None = None,
+        confirm: Confirm | None = None,
+        dry_run: bool = False,
     ) -> DecisionResult:
         """Commits drafts that are as they were shown; `confirm` is asked about the others, where there is one.
 
         Raises NoSuchDraft or AmbiguousId before anything is decided.
         """
-        from .decide import Decider
-
         if sha256 is not None and len(ids) != 1:
             raise BadRequest("--sha256 vouches for one draft; name exactly one")
-        self._check_there(ids)
-        with self._scribe() as scribe:
-            decider = Decider(self._view, self._clock, scribe, self._user)
+        with self._decider(ids, dry_run) as (decider, scribe):
             decisions = tuple(decider.approve(one, sha256, confirm) for one in ids)
-            return DecisionResult(decisions, (*scribe.notices(), *decider.notices))
+            return _decided(scribe, decider, decisions)
 
-    def reject(self, ids: Sequence[str], reason: str) -> DecisionResult:
+    def reject(self, ids: Sequence[str], reason: str, *, dry_run: bool = False) -> DecisionResult:
         """Refuses drafts for good; raises BadReason, NoSuchDraft or AmbiguousId."""
-        from .decide import Decider
-
         if not reason.strip():
             raise BadReason("reject")
-        self._check_there(ids)
-        with self._scribe() as scribe:
-            decider = Decider(self._view, self._clock, scribe, self._user)
+        with self._decider(ids, dry_run) as (decider, scribe):
             decisions = tuple(decider.reject(one, reason.strip()) for one in ids)
-            return DecisionResult(decisions, (*scribe.notices(), *decider.notices))
+            return _decided(scribe, decider, decisions)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
@@ -265,27 +285,44 @@ class Service:
         return f"user:{self._user}"
 
     def _add_card(
-        self, shelf: Shelf, title: str, client: str | None, id_: str | None, text: str | None
+        self, shelf: Shelf, title: str, client: str | None, id_: str | None, text: str | None, dry_run: bool
     ) -> CommitResult:
         name = check_title(title)
         space = self.workspace.space(client)
         target = CardTarget(shelf, CardId(id_ or id_from_title(name)))
-        with self._scribe() as scribe:
+        with self._scribe(dry_run) as scribe:
             return _done(scribe, scribe.add_card(space, target, name, text or "", self._who))
 
+    def _desk(self, dry_run: bool) -> "Desk":
+        if dry_run:
+            from .rehearsal import RehearsalDesk
+
+            return RehearsalDesk(self.workspace, self._clock)
+        from .desk import Desk
+
+        return Desk(self._view, self._clock)
+
     @contextmanager
-    def _scribe(self) -> "Iterator[Scribe]":
+    def _scribe(self, dry_run: bool) -> "Iterator[Scribe]":
         """The pen for a moment; first what a crash left is finished.
 
         A commit indexes hand edits of its own card. The other cards wait for work to begin: reading all of them
         would make a line in the log slow.
         """
-        from .commit import Scribe
-
-        with Scribe.open(self._view, self._clock) as scribe:
+        with self._desk(dry_run).scribe() as scribe:
             yield scribe
 
-    def _work(self, on_progress: Progress | None, stop: StopSign | None) -> "Work":
+    @contextmanager
+    def _decider(self, ids: Sequence[str], dry_run: bool) -> "Iterator[tuple[Decider, Scribe]]":
+        """The same for decisions on drafts; raises BadRequest, NoSuchDraft or AmbiguousId."""
+        from .decide import Decider
+
+        self._check_there(ids)
+        desk = self._desk(dry_run)
+        with desk.scribe() as scribe:
+            yield Decider(desk, scribe, self._user), scribe
+
+    def _work(self, on_progress: Progress | None, stop: StopSign | None, dry_run: bool) -> "Work":
         from .work import Work
 
         def say(dossier: Dossier, text: str) -> None:
@@ -293,8 +330,7 @@ class Service:
                 on_progress(ProgressLine(dossier.task, dossier.sheet.agent, text))
 
         return Work(
-            self._view,
-            self._clock,
+            self._desk(dry_run),
             self._ids,
             self._pool(),
             self._models(),
@@ -334,4 +370,11 @@ class Service:
 
 
 def _done(scribe: "Scribe", commit: "Commit") -> CommitResult:
-    return CommitResult(commit.id, commit.paths, scribe.notices())
+    id_ = None if scribe.rehearsed else commit.id
+    return CommitResult(id_, commit.paths, scribe.notices(), dry_run=scribe.rehearsed)
+
+
+def _decided(scribe: "Scribe", decider: "Decider", decisions: tuple[Decision, ...]) -> DecisionResult:
+    if scribe.rehearsed:
+        decisions = tuple(decision.uncommitted() for decision in decisions)
+    return DecisionResult(decisions, (*scribe.notices(), *decider.notices), dry_run=scribe.rehearsed)

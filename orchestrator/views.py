@@ -33,6 +33,7 @@ def draft_view(dossier: Dossier, state: DraftState, examined: Examined, *, with_
         diff=examined.diff if with_diff else None,
         reason=state.reason,
         commit=state.commit,
+        stages=examined.stages,
     )
 
 
@@ -63,6 +64,9 @@ def task_view(
         reason=state.reason or _waiting_for(drafts),
         created=dossier.sheet.created,
         left_out=left_out,
+        target=dossier.sheet.target,
+        model=dossier.sheet.model,
+        inputs=dossier.sheet.inputs,
     )
 
 

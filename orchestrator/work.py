@@ -5,28 +5,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from ..memory import files
-from ..memory.clock import Clock
 from ..memory.ids import AgentId, CardId, TaskId
 from ..memory.target import CardTarget, parse_target
-from ..memory.view import View
 from ..memory.workspace import Space
-from ..staging.folder import NoSuchInput, TaskFolder, TaskSheet, copy_inputs, render_sheet
+from ..staging.folder import NoSuchInput, TaskSheet
 from ..staging.policy import refused
 from ..staging.verdict import SentBack
 from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
 from ..subagents.pool import Pool
 from .commit import Scribe
-from .dossier import Dossier, find_draft, find_task, open_dossier
-from .driver import Driver, book_attempt
+from .desk import Desk
+from .dossier import Dossier
+from .driver import Driver
 from .errors import BadRequest
 from .events import AttemptLost, Judged, Resumed, TaskAdded
 from .models import OFFLINE, SCRIPTED, Models
 from .naming import free_target
 from .plan import AskPerson, due
+from .rehearsal import foretold
 from .requests import DelegateRequest
 from .results import DelegateResult, TaskView
-from .review import Reviewer
 from .stop import StopSign
 from .usage import totals
 from .views import draft_view, task_view
@@ -55,8 +53,7 @@ class Work:
 
     def __init__(
         self,
-        view: View,
-        clock: Clock,
+        desk: Desk,
         ids: Ids,
         pool: Pool,
         models: Models,
@@ -65,9 +62,8 @@ class Work:
         say: Callable[[Dossier, str], None],
         stop: StopSign,
     ) -> None:
-        self._view = view
-        self._workspace = view.workspace
-        self._clock = clock
+        self._desk = desk
+        self._workspace = desk.view.workspace
         self._ids = ids
         self._pool = pool
         self._models = models
@@ -75,7 +71,6 @@ class Work:
         self._model = model
         self._say = say
         self._stop = stop
-        self._open = Scribe.open
 
     async def delegate(self, request: DelegateRequest) -> DelegateResult:
         space = self._workspace.space(request.client)
@@ -84,46 +79,44 @@ class Work:
             left_out: dict[str, tuple[str, ...]] = {}
             made: list[Dossier] = []
             for one in wanted:
-                dossier, left = self._make(request, space, one)
+                sheet = self._planned(request, space, one, made)
+                dossier, left = self._desk.make(space, sheet, request.inputs)
                 made.append(dossier)
                 left_out[dossier.task] = left
-            driver = self._driver(scribe)
-            done = await driver.run(made)
-            return self._result(done, scribe, left_out, driver.notices)
+            done, notices = await self._run(scribe, made)
+            return self._result(done, scribe, left_out, notices)
 
     async def resume(self, prefix: str) -> DelegateResult:
-        found = find_task(self._workspace, prefix, self._clock)
+        found = self._desk.find_task(prefix)
         self._check_can_go_on(found)
         with self._session() as scribe:
-            dossier = self._found_again(find_task(self._workspace, found.task, self._clock))
+            dossier = self._found_again(self._desk.find_task(found.task))
             if dossier.state.phase in _GOES_ON:
                 dossier = dossier.happened(Resumed())
             left = [i for i in due(dossier.state) if not isinstance(i, AskPerson)]
             notice = () if left else (f"{dossier.task}: nothing to resume, it is {dossier.state.status}",)
-            driver = self._driver(scribe)
-            done = await driver.run((dossier,))
-            return self._result(done, scribe, {}, (*notice, *driver.notices))
+            done, notices = await self._run(scribe, (dossier,))
+            return self._result(done, scribe, {}, (*notice, *notices))
 
     async def send_back(self, ids: Sequence[str], reason: str) -> DelegateResult:
         for one in ids:
-            self._check_can_go_on(find_draft(self._workspace, one, self._clock)[0])
+            self._check_can_go_on(self._desk.find_draft(one)[0])
         with self._session() as scribe:
             tasks: dict[str, Dossier] = {}
             undone: list[str] = []
             for one in ids:
-                dossier, draft = find_draft(self._workspace, one, self._clock)
+                dossier, draft = self._desk.find_draft(one)
                 dossier = self._found_again(dossier)
                 if draft.status in {"committed", "duplicate", "approved"}:
                     undone.append(f"{draft.id}: it is {draft.status}, so it can't be sent back")
                 else:
-                    bound = self._reviewer(dossier.space).examine(dossier, draft).bound
+                    bound = self._desk.reviewer(dossier.space).examine(dossier, draft).bound
                     dossier = dossier.happened(Judged(draft.id, SentBack(self._user, bound, reason)))
                     if dossier.state.phase in _GOES_ON:
                         dossier = dossier.happened(Resumed())
                 tasks[dossier.task] = dossier
-            driver = self._driver(scribe)
-            done = await driver.run(tuple(tasks.values()))
-            result = self._result(done, scribe, {}, (*undone, *driver.notices))
+            done, notices = await self._run(scribe, tuple(tasks.values()))
+            result = self._result(done, scribe, {}, (*undone, *notices))
             return replace(result, undone=bool(undone))
 
     # -- what was asked for ----------------------------------------------------------------------------------------
@@ -135,7 +128,7 @@ class Work:
             self._check_target(request.target, space, len(pairs))
         if request.project is not None:
             card = CardTarget("projects", CardId(request.project))
-            if self._view.bytes(space.path(card)) is None:
+            if self._desk.view.bytes(space.path(card)) is None:
                 raise BadRequest(
                     f"project {request.project}: {space.path(card)} is not there", hint="onepen add project"
                 )
@@ -155,7 +148,7 @@ class Work:
         if finding is not None:
             raise BadRequest(finding.message)
         target = parse_target(text)
-        if tasks > 1 and self._view.bytes(space.path(target)) is None:
+        if tasks > 1 and self._desk.view.bytes(space.path(target)) is None:
             raise BadRequest(f"target {text}: {tasks} tasks can't all create it", hint="delegate them one by one")
 
     def _check_can_go_on(self, dossier: Dossier) -> None:
@@ -170,7 +163,7 @@ class Work:
         return name
 
     def _agent(self, agent: AgentId) -> AgentDefinition:
-        text = self._view.text(f"agents/{agent}.md")
+        text = self._desk.view.text(f"agents/{agent}.md")
         if text is None:
             folder = self._workspace.root / "agents"
             names = [p.stem for p in folder.glob("*.md")] if folder.is_dir() else []
@@ -179,36 +172,27 @@ class Work:
 
     # -- making tasks ----------------------------------------------------------------------------------------------
 
-    def _make(self, request: DelegateRequest, space: Space, wanted: _Wanted) -> tuple[Dossier, tuple[str, ...]]:
-        """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task."""
-        task = self._new_id()
-        folder = TaskFolder(space.staging(task))
-        files.make_folder(folder.path)
-        inputs, left_out = copy_inputs(folder, request.inputs)
+    def _planned(self, request: DelegateRequest, space: Space, wanted: _Wanted, made: Sequence[Dossier]) -> TaskSheet:
+        """A new task's sheet, still without its inputs; `made` are the tasks of this request that came before."""
         limits = self._workspace.settings.limits
         target = request.target
         if target is None and wanted.model == OFFLINE and not request.answer:
-            target = str(free_target(self._view, space, self._clock, wanted.text))
-        sheet = TaskSheet(
-            task=task,
+            target = str(free_target(self._desk.view, space, self._desk.clock, wanted.text, made))
+        return TaskSheet(
+            task=self._new_id(),
             agent=wanted.agent.id,
             client=space.client,
             project=None if request.project is None else CardId(request.project),
             target=target,
             text=wanted.text,
-            created=self._clock.now().isoformat(timespec="seconds"),
+            created=self._desk.clock.now().isoformat(timespec="seconds"),
             review=request.review,
             answer=request.answer,
             model=wanted.model,
             seconds=min(request.time_limit or limits.task_seconds, limits.task_seconds),
             silence=limits.silence_seconds,
             turns=min(request.max_turns or limits.turns, limits.turns),
-            inputs=inputs,
         )
-        files.create_exclusive(folder.sheet_file, render_sheet(sheet).encode(), sync=True)
-        dossier = open_dossier(space, task, self._clock)
-        dossier.journal.append(TaskAdded(task, sheet.agent, sheet.answer))
-        return dossier, left_out
 
     def _new_id(self) -> TaskId:
         """An id that no task of any space has."""
@@ -221,7 +205,7 @@ class Work:
 
     def _session(self) -> Scribe:
         """The pen for the whole session; first, what a crash left is finished and hand edits are indexed."""
-        scribe = self._open(self._view, self._clock)
+        scribe = self._desk.scribe()
         try:
             scribe.reconcile(self._workspace.spaces())
         except BaseException:
@@ -229,11 +213,14 @@ class Work:
             raise
         return scribe
 
-    def _driver(self, scribe: Scribe) -> Driver:
-        return Driver(
+    async def _run(self, scribe: Scribe, tasks: Sequence[Dossier]) -> tuple[Sequence[Dossier], tuple[str, ...]]:
+        """Sees tasks to the point where a person is needed, with notices; in rehearsal they stay where they are."""
+        if self._desk.rehearsed:
+            return tasks, ()
+        driver = Driver(
             self._workspace,
-            self._view,
-            self._clock,
+            self._desk.view,
+            self._desk.clock,
             self._pool,
             self._models,
             self._agent,
@@ -241,6 +228,7 @@ class Work:
             self._say,
             self._stop,
         )
+        return await driver.run(tuple(tasks)), driver.notices
 
     def _found_again(self, dossier: Dossier) -> Dossier:
         """A task whose attempt was alive when its orchestrator died: with the pen held, nobody works on it."""
@@ -249,11 +237,8 @@ class Work:
         alive = dossier.state.alive
         if not alive:
             return dossier
-        book_attempt(dossier, alive, self._clock, 0.0)
+        self._desk.book(dossier, alive)
         return dossier.happened(AttemptLost(alive))
-
-    def _reviewer(self, space: Space) -> Reviewer:
-        return Reviewer(self._view, space, lambda: self._clock.now().date())
 
     def _result(
         self,
@@ -263,14 +248,17 @@ class Work:
         notices: Sequence[str] = (),
     ) -> DelegateResult:
         views = [self._view_of(dossier, left_out.get(dossier.task, ())) for dossier in done]
-        left = [f"{task}: left out {name}" for task, names in left_out.items() for name in names]
+        one = "" if self._desk.rehearsed else "{}: "
+        left = [f"{one.format(task)}left out {name}" for task, names in left_out.items() for name in names]
         stopped = bool(self._stop.presses) and any(v.status in {"interrupted", "queued", "sent_back"} for v in views)
-        return DelegateResult(tuple(views), (*scribe.notices(), *notices, *dict.fromkeys(left)), stopped)
+        told = (*scribe.notices(), *notices, *dict.fromkeys(left))
+        return DelegateResult(tuple(views), told, stopped, dry_run=self._desk.rehearsed)
 
     def _view_of(self, dossier: Dossier, left_out: tuple[str, ...]) -> TaskView:
-        reviewer = self._reviewer(dossier.space)
+        reviewer = self._desk.reviewer(dossier.space)
         drafts = tuple(draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
-        return task_view(dossier, drafts, totals(dossier.space), alive=False, left_out=left_out)
+        view = task_view(dossier, drafts, totals(dossier.space), alive=False, left_out=left_out)
+        return foretold(dossier, view) if self._desk.rehearsed else view
 
 
 def _pairs(request: DelegateRequest) -> tuple[tuple[str, str], ...]:

@@ -19,6 +19,7 @@ from . import inputs as _inputs
 from .draft import MAX_BYTES, Draft, draft_sha, parse_draft
 from .finding import Finding
 from .inputs import NoSuchInput as NoSuchInput
+from .inputs import look_at_inputs as look_at_inputs
 from .sheet import SheetUnreadable as SheetUnreadable
 from .sheet import TaskSheet as TaskSheet
 from .sheet import parse_sheet as parse_sheet

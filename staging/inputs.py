@@ -50,31 +50,55 @@ def copy_inputs(folder: Path, paths: Sequence[Path]) -> tuple[tuple[str, ...], t
     A file keeps its name, a file of a folder keeps the folder's name before its own; a second one of the same name
     gets `-2` behind it. Raises NoSuchInput before anything is copied when one of the paths is missing.
     """
-    roots = tuple(_existing(path) for path in paths)
     copied: list[str] = []
     left: list[str] = []
+    for item in _chosen(paths):
+        if isinstance(item, str):
+            left.append(item)
+        else:
+            files.create_exclusive(folder / item.name, item.data)
+            copied.append(item.name)
+    return tuple(copied), _bounded(left)
+
+
+def look_at_inputs(paths: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What `copy_inputs` would copy and leave out, and nothing is copied; raises NoSuchInput."""
+    chosen = list(_chosen(paths))
+    left = [item for item in chosen if isinstance(item, str)]
+    return tuple(item.name for item in chosen if isinstance(item, _Chosen)), _bounded(left)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """A file that is copied: its name below inputs/, and what is in it."""
+
+    name: str
+    data: bytes
+
+
+def _chosen(paths: Sequence[Path]) -> Iterator[_Chosen | str]:
+    """What is to be copied, in order; a message for each thing that is left out."""
+    roots = tuple(_existing(path) for path in paths)
     total = 0
     taken: set[str] = set()
     for root in roots:
         for item in _walk(root):
             if isinstance(item, str):
-                left.append(item)
+                yield item
                 continue
-            if len(copied) >= MAX_FILES:
-                left.append(f"{visible(item.name)}: more than {MAX_FILES} files")
+            if len(taken) >= MAX_FILES:
+                yield f"{visible(item.name)}: more than {MAX_FILES} files"
                 continue
             data = _text_of(item)
             if isinstance(data, str):
-                left.append(data)
+                yield data
             elif total + len(data) > MAX_TOTAL:
-                left.append(f"{visible(item.name)}: more than {MAX_TOTAL >> 20} MiB in all")
+                yield f"{visible(item.name)}: more than {MAX_TOTAL >> 20} MiB in all"
             else:
                 name = _free_name(item.name, taken)
-                files.create_exclusive(folder / name, data)
                 taken.add(name.casefold())
-                copied.append(name)
                 total += len(data)
-    return tuple(copied), _bounded(left)
+                yield _Chosen(name, data)
 
 
 def read_input(folder: Path, name: str) -> str:

@@ -192,7 +192,7 @@ class Pen:
         RecoveryNeeded: the commit is in doubt or its files lag behind, and this pen takes no more.
         """
         self._fence()
-        space = self._space(change)
+        space = space_of(self._workspace, change)
         if change.key is not None:
             known = self._ledger.commit_of(space, change.key)
             if known is not None:
@@ -224,20 +224,7 @@ class Pen:
         What can't be read or written is passed over and told in `recovered`: what a person asks for need not wait
         for an index, and `doctor` shows the same until it is put right.
         """
-        change = Change(space.client, "indexes brought into line with the cards", who, reconcile=True)
-        try:
-            return self.commit(change)
-        except NothingToChange:
-            return None
-        except RecoveryNeeded as e:
-            raise RecoveryNeeded(f"{e.what} ({change.what})", e.reason, asked=False) from e
-        except (EditRefused, LinkLeadsOut, UnreadableText) as e:
-            reason = e.message
-        except OSError as e:
-            reason = _reason(e)
-        message = f"the indexes were not brought into line with the cards ({reason})"
-        self._done.problems.append(Problem(space.prefix or "./", 0, "not_reconciled", "warning", message))
-        return None
+        return brought_into_line(self.commit, space, who, self._done.problems.append)
 
     def checkpoint(self) -> None:
         """Wait until all files are on the disk, then trim the redo log; raises PenLost or an OSError."""
@@ -339,12 +326,6 @@ class Pen:
         if counters is None or counters.epoch != self._epoch:
             raise PenLost(str(self._workspace.root), "another process took it")
 
-    def _space(self, change: Change) -> Space:
-        space = Space(self._workspace.root, change.client)
-        if change.client is not None and not change.puts and not space.folder.is_dir():
-            raise NoSuchClient(change.client, self._workspace.clients())
-        return space
-
     def _write(self, composed: Composed) -> None:
         """From the commit point to the files."""
         root = self._workspace.root
@@ -407,6 +388,34 @@ class Pen:
         counters = Counters(self._epoch, self._ledger.highest)
         if machine.read_counters(self._workspace.machine_room) != counters:
             machine.write_counters(self._workspace.machine_room, counters, self._disk)
+
+
+def brought_into_line(
+    commit: Callable[[Change], Commit], space: Space, who: str, passed_over: Callable[[Problem], None]
+) -> Commit | None:
+    """The commit by which the indexes of a space are brought into line; None if they are, or it is `passed_over`."""
+    change = Change(space.client, "indexes brought into line with the cards", who, reconcile=True)
+    try:
+        return commit(change)
+    except NothingToChange:
+        return None
+    except RecoveryNeeded as e:
+        raise RecoveryNeeded(f"{e.what} ({change.what})", e.reason, asked=False) from e
+    except (EditRefused, LinkLeadsOut, UnreadableText) as e:
+        reason = e.message
+    except OSError as e:
+        reason = _reason(e)
+    message = f"the indexes were not brought into line with the cards ({reason})"
+    passed_over(Problem(space.prefix or "./", 0, "not_reconciled", "warning", message))
+    return None
+
+
+def space_of(workspace: Workspace, change: Change) -> Space:
+    """The space that a change is for; raises NoSuchClient where it is not there and the change doesn't make it."""
+    space = Space(workspace.root, change.client)
+    if change.client is not None and not change.puts and not space.folder.is_dir():
+        raise NoSuchClient(change.client, workspace.clients())
+    return space
 
 
 def places_of(root: Path, composed: Composed) -> list[Path]:

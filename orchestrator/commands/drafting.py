@@ -1,5 +1,6 @@
 """Drafts as people read them: the list, one draft with its change, and what became of a decision."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from . import ink as colours
@@ -19,6 +20,13 @@ _OUTCOMES = {
     "needs_person": "not committed, it is not what was shown",
     "refused": "refused",
     "sent_back": "sent back",
+}
+_WOULD = {
+    **{outcome: f"would {text.replace('not committed', 'not be committed')}" for outcome, text in _OUTCOMES.items()},
+    "committed": "would be committed",
+    "already": "was committed before",
+    "refused": "would be refused",
+    "sent_back": "would be sent back",
 }
 
 
@@ -73,13 +81,19 @@ def _place(draft: "DraftView") -> str:
 
 
 def decided(result: "DecisionResult", terminal: Terminal) -> str:
-    """What became of each draft, with the files that changed."""
-    return "".join(_decision(d, terminal) for d in result.decisions)
+    """What became of each draft, with the files that changed; of a rehearsal, what would become of it."""
+    if not result.dry_run:
+        return "".join(_decision(d, terminal, _OUTCOMES) for d in result.decisions)
+    lines = []
+    for one in result.decisions:
+        lines.append(_decision(one, terminal, _WOULD))
+        lines.append(f"  by the policy it has to pass: {', '.join(one.draft.stages)}\n")
+    return "".join(lines) + "Nothing was written.\n"
 
 
-def _decision(decision: "Decision", terminal: Terminal) -> str:
+def _decision(decision: "Decision", terminal: Terminal, outcomes: Mapping[str, str]) -> str:
     good = decision.outcome in {"committed", "already", "refused", "sent_back"}
-    words = ink(_OUTCOMES[decision.outcome], "green" if good else "yellow", terminal)
+    words = ink(outcomes[decision.outcome], "green" if good else "yellow", terminal)
     commit = f" as {decision.commit}" if decision.commit else ""
     note = f": {one_line(decision.note)}" if decision.note else ""
     lines = [f"{decision.draft.id}: {words}{commit}{note}\n"]

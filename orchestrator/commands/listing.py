@@ -66,7 +66,6 @@ def _commit(commit: "Commit") -> tuple[str, ...]:
 
 
 def committed(result: "CommitResult", what: str) -> str:
-    """What was done, the commit's id, and the files that it touched."""
-    lines = [f"{one_line(what)}, as {result.commit}\n"]
-    lines.extend(f"  {one_line(path)}\n" for path in result.paths)
-    return "".join(lines)
+    """What was done, the commit's id, and the files that it touched; of a rehearsal, what would be."""
+    end = "; nothing was written" if result.commit is None else f", as {result.commit}"
+    return f"{one_line(what)}{end}\n" + "".join(f"  {one_line(path)}\n" for path in result.paths)

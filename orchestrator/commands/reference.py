@@ -23,7 +23,9 @@ _HEAD = f"""# Commands
 The result goes to stdout, everything else to stderr. Colours and a progress line appear only on a terminal; `NO_COLOR`
 turns them off. A unique beginning of an id is accepted wherever an id is; one that fits several lists them and ends
 with 2. `-` stands for stdin. No command asks a question without a terminal: it ends with 3 and names the option that
-answers it. Text that begins with `-` goes behind `--`.
+answers it. Text that begins with `-` goes behind `--`. With `--dry-run` a command that writes or spends answers what it
+would do, with the exit code of its refusals, and does nothing: `commit` is null and `dry_run` true, and a task that is
+not made yet has no id.
 """
 
 

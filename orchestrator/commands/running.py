@@ -1,8 +1,9 @@
 """Run work to its end: progress on stderr, Ctrl-C once to start nothing new and twice to stop now."""
 
 import signal
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -17,22 +18,32 @@ if TYPE_CHECKING:
     from ..results import DelegateResult
     from ..service import Progress
 
-Work = Callable[["Progress", StopSign], Awaitable["DelegateResult"]]
+
+class Work(Protocol):
+    """A method of the service that runs work, with its own arguments already given."""
+
+    def __call__(
+        self, *, on_progress: "Progress", stop: StopSign, dry_run: bool
+    ) -> Coroutine[object, object, "DelegateResult"]: ...
+
 
 _STOPPING = "stopping: what runs may finish, nothing new starts; Ctrl-C again ends it now"
 _ENDING = "stopping now: what was written is kept"
 
 
-def run(shell: Shell, work: Work) -> int:
+def run(shell: Shell, work: Work, dry_run: bool) -> int:
     """Carry out `work`, show its progress and answer with its result; the exit code is the result's."""
     stop = StopSign()
     with display(shell.terminal) as progress:
-        result = anyio.run(_until_done, lambda: work(progress.line, stop), stop, shell.note)
+        call = partial(work, on_progress=progress.line, stop=stop, dry_run=dry_run)
+        result = anyio.run(_until_done, call, stop, shell.note)
         if result is None:
             raise Interrupted
-        progress.end(result.tasks)
+        progress.end(() if dry_run else result.tasks)
     shell.notes(result.notices)
     shell.answer(result, lambda: done(result, shell.terminal))
+    if dry_run:
+        return result.exit_code
     for task in result.tasks:
         if task.status == "interrupted":
             shell.note(f"{task.task} was interrupted and keeps what it has (next: onepen resume {task.task})")

@@ -43,18 +43,20 @@ EXIT_CODES = (
     (130, "Interrupted."),
 )
 
-_COMMITTED = "{commit, paths}"
+_COMMITTED = "{commit, paths, dry_run}"
 _FINDINGS = "findings: [{kind, level, line, message}]"
 _TASKS = (
     "{tasks: [{task, agent, client, status, attempts, text, drafts: [{id, target, status, sha256, "
     f"{_FINDINGS}, path, commit}}], answer, usage: {{input, cache_write, cache_read, output}}, cost_usd, seconds, "
-    "reason, created, left_out}]}"
+    "reason, created, left_out, target, model, inputs, stages?}], dry_run}"
 )
 _DRAFTS = (
     f"{{drafts: [{{id, task, agent, client, target, status, provenance, {_FINDINGS}, created, sha256, path, edit, "
-    "section, sources, commit, reason, diff?}]}"
+    "section, sources, commit, reason, stages, diff?}]}"
 )
-_DECISIONS = "{commit, paths, decisions: [{draft, outcome, status, note, commit, paths, sha256, diff?}]}"
+_DECISIONS = (
+    "{commit, paths, decisions: [{draft, outcome, status, note, commit, paths, sha256, stages, diff?}], dry_run}"
+)
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
     "drafts_waiting, spend_today_usd, sandbox, clients, cards, recovery_pending, next}"

@@ -10,10 +10,13 @@ if TYPE_CHECKING:
     from ..results import DelegateResult, DraftView, TaskView
 
 _GOOD = {"committed", "in_review", "answered"}
+_NOTHING = "Nothing was written, nobody was asked.\n"
 
 
 def done(result: "DelegateResult", terminal: Terminal) -> str:
     """Each task with its answer, its drafts and the next command."""
+    if result.dry_run:
+        return "\n".join(_foretold(task, terminal) for task in result.tasks) + _NOTHING
     return "\n".join(_task(task, terminal) for task in result.tasks)
 
 
@@ -22,6 +25,15 @@ def summary(task: "TaskView") -> str:
     drafts = f", {count(len(task.drafts), 'draft')}" if task.drafts else ""
     reason = f": {one_line(task.reason)}" if task.reason else ""
     return f"{task.task} {task.agent}: {task.status}{drafts}, {task.seconds:.1f} s{reason}"
+
+
+def _foretold(task: "TaskView", terminal: Terminal) -> str:
+    """A task as it would go on."""
+    reason = f": {one_line(task.reason)}" if task.reason else ""
+    lines = [f"{task.task or '(new)'}  {task.agent}  {ink(task.status, 'yellow', terminal)}{reason}\n"]
+    lines.extend(f"  left out: {one_line(name)}\n" for name in task.left_out)
+    lines.extend(f"  {one_line(notice)}\n" for notice in task.notices)
+    return "".join(lines)
 
 
 def _task(task: "TaskView", terminal: Terminal) -> str:

@@ -1,12 +1,13 @@
 """Commands that run work: they start workers, show a progress line, and stop on Ctrl-C without losing anything."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .failure import BadText
-from .options import DraftArguments, Reason, Review, TaskArgument
+from .options import DraftArguments, DryRun, Reason, Review, TaskArgument
 from .shell import Shell
 from .values import given_ids, reason
 
@@ -43,6 +44,7 @@ def delegate(
     time_limit: Annotated[
         int | None, typer.Option(metavar="SECONDS", min=1, help="At most so long an attempt, in seconds.")
     ] = None,
+    dry_run: DryRun = False,
 ) -> int:
     from ..service import DelegateRequest
     from .running import run
@@ -60,21 +62,21 @@ def delegate(
         max_turns=max_turns,
         time_limit=time_limit,
     )
-    return run(shell, lambda progress, stop: shell.service.delegate(request, on_progress=progress, stop=stop))
+    return run(shell, partial(shell.service.delegate, request), dry_run)
 
 
-def resume(shell: Shell, task: TaskArgument) -> int:
+def resume(shell: Shell, task: TaskArgument, dry_run: DryRun = False) -> int:
     from .running import run
 
-    return run(shell, lambda progress, stop: shell.service.resume(task, on_progress=progress, stop=stop))
+    return run(shell, partial(shell.service.resume, task), dry_run)
 
 
-def send_back(shell: Shell, drafts: DraftArguments, message: Reason = None) -> int:
+def send_back(shell: Shell, drafts: DraftArguments, message: Reason = None, dry_run: DryRun = False) -> int:
     from .running import run
 
     ids = given_ids(shell, drafts)
     why = reason(shell, "send-back", ids, message)
-    return run(shell, lambda progress, stop: shell.service.send_back(ids, why, on_progress=progress, stop=stop))
+    return run(shell, partial(shell.service.send_back, ids, why), dry_run)
 
 
 def _texts(shell: Shell, texts: list[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .failure import BadText, NeedsAnswer
-from .options import DraftArgument, DraftArguments, Reason
+from .options import DraftArgument, DraftArguments, DryRun, Reason
 from .shell import Shell
 from .values import given_ids, reason
 
@@ -25,7 +25,7 @@ def init(
     shell: Shell,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it is made where it is missing.")],
     name: Annotated[str, typer.Option(metavar="NAME", help="What you call the workspace.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be made, and make nothing.")] = False,
+    dry_run: DryRun = False,
 ) -> int:
     from .beginning import begin
 
@@ -35,33 +35,35 @@ def init(
     return 0
 
 
-def add_client(shell: Shell, title: _Title, id_: _Id = None) -> int:
-    return _added(shell, shell.service.add_client(title, id=id_), "client", title)
+def add_client(shell: Shell, title: _Title, id_: _Id = None, dry_run: DryRun = False) -> int:
+    return _added(shell, shell.service.add_client(title, id=id_, dry_run=dry_run), "client", title)
 
 
-def add_project(shell: Shell, title: _Title, id_: _Id = None, source: _From = None) -> int:
+def add_project(shell: Shell, title: _Title, id_: _Id = None, source: _From = None, dry_run: DryRun = False) -> int:
     text = _file(shell, source)
-    result = shell.service.add_project(title, client=shell.client, id=id_, text=text)
+    result = shell.service.add_project(title, client=shell.client, id=id_, text=text, dry_run=dry_run)
     return _added(shell, result, "project", title)
 
 
-def add_research(shell: Shell, title: _Title, id_: _Id = None, source: _From = None) -> int:
+def add_research(shell: Shell, title: _Title, id_: _Id = None, source: _From = None, dry_run: DryRun = False) -> int:
     text = _file(shell, source)
-    result = shell.service.add_research(title, client=shell.client, id=id_, text=text)
+    result = shell.service.add_research(title, client=shell.client, id=id_, text=text, dry_run=dry_run)
     return _added(shell, result, "finding", title)
 
 
-def add_agent(shell: Shell, title: _Title, id_: _Id = None, source: _From = None) -> int:
+def add_agent(shell: Shell, title: _Title, id_: _Id = None, source: _From = None, dry_run: DryRun = False) -> int:
     text = _file(shell, source)
-    return _added(shell, shell.service.add_agent(title, id=id_, text=text), "agent", title)
+    return _added(shell, shell.service.add_agent(title, id=id_, text=text, dry_run=dry_run), "agent", title)
 
 
 def log(
     shell: Shell,
     text: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to note; '-' reads it from stdin.")],
+    dry_run: DryRun = False,
 ) -> int:
-    result = shell.service.log(shell.text(" ".join(text), "TEXT").strip(), client=shell.client)
-    return _committed(shell, result, "Noted")
+    noted = shell.text(" ".join(text), "TEXT").strip()
+    result = shell.service.log(noted, client=shell.client, dry_run=dry_run)
+    return _committed(shell, result, "Would note" if dry_run else "Noted")
 
 
 def edit(shell: Shell, draft: DraftArgument) -> int:
@@ -85,6 +87,7 @@ def approve(
     sha256: Annotated[
         str | None, typer.Option(metavar="HEX", help="Approve the draft file with exactly these bytes, shown or not.")
     ] = None,
+    dry_run: DryRun = False,
 ) -> int:
     from . import drafting
 
@@ -92,8 +95,8 @@ def approve(
     if sha256 is not None and len(ids) != 1:
         raise BadText("--sha256 goes with one draft")
 
-    result = shell.service.approve(ids, sha256=sha256)
-    if sha256 is None and shell.terminal.can_ask:
+    result = shell.service.approve(ids, sha256=sha256, dry_run=dry_run)
+    if sha256 is None and not dry_run and shell.terminal.can_ask:
         result = replace(result, decisions=tuple(_asked(shell, decision) for decision in result.decisions))
     shell.notes(result.notices)
     shell.answer(result, lambda: drafting.decided(result, shell.terminal))
@@ -122,11 +125,11 @@ def _asked(shell: Shell, decision: "Decision") -> "Decision":
     return again
 
 
-def reject(shell: Shell, drafts: DraftArguments, message: Reason = None) -> int:
+def reject(shell: Shell, drafts: DraftArguments, message: Reason = None, dry_run: DryRun = False) -> int:
     from . import drafting
 
     ids = given_ids(shell, drafts)
-    result = shell.service.reject(ids, reason(shell, "reject", ids, message))
+    result = shell.service.reject(ids, reason(shell, "reject", ids, message), dry_run=dry_run)
     shell.notes(result.notices)
     shell.answer(result, lambda: drafting.decided(result, shell.terminal))
     return result.exit_code
@@ -146,7 +149,8 @@ def _file(shell: Shell, source: Path | None) -> str | None:
 
 
 def _added(shell: Shell, result: "CommitResult", kind: str, title: str) -> int:
-    return _committed(shell, result, f"Added {kind} {title}")
+    verb = "Would add" if result.dry_run else "Added"
+    return _committed(shell, result, f"{verb} {kind} {title}")
 
 
 def _committed(shell: Shell, result: "CommitResult", what: str) -> int:

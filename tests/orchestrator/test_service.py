@@ -21,6 +21,7 @@ from onepen.memory.view import View
 from onepen.memory.workspace import NoSuchClient, Space
 from onepen.orchestrator.commit import NotWritten, Scribe, Written
 from onepen.orchestrator.decide import Decider
+from onepen.orchestrator.desk import Desk
 from onepen.orchestrator.dossier import Dossier
 from onepen.orchestrator.errors import (
     AmbiguousId,
@@ -615,8 +616,9 @@ def test_a_journal_that_fails_after_the_commit_is_told_as_such(
     [task] = delegate(service, inputs=(cones,)).tasks
     id_, journal = task.drafts[0].id, root / "staging" / task.task / "run.jsonl"
     view, clock = View(service.workspace), FixedClock("2026-11-29T10:00:00+01:00")
-    with _Breaking.open(view, clock) as scribe:
-        decider = Decider(view, clock, scribe, "ana")
+    desk = _BreakingDesk(view, clock)
+    with desk.scribe() as scribe:
+        decider = Decider(desk, scribe, "ana")
         decision = decider.approve(id_, None, None)
     assert (decision.outcome, decision.exit_code) == ("committed", 0)
     [notice] = decider.notices
@@ -633,8 +635,9 @@ def test_a_rejection_whose_journal_fails_is_told_as_such(make_service: MakeServi
     [task] = delegate(service, inputs=(cones,)).tasks
     id_, journal = task.drafts[0].id, root / "staging" / task.task / "run.jsonl"
     view, clock = View(service.workspace), FixedClock("2026-11-29T10:00:00+01:00")
-    with _Breaking.open(view, clock) as scribe:
-        decider = Decider(view, clock, scribe, "ana")
+    desk = _BreakingDesk(view, clock)
+    with desk.scribe() as scribe:
+        decider = Decider(desk, scribe, "ana")
         decision = decider.reject(id_, "not needed")
     assert (decision.outcome, decision.exit_code) == ("refused", 0)
     assert decider.notices[0].startswith(f"committed as {decision.commit}, but its journal")
@@ -647,8 +650,8 @@ def test_an_automatic_commit_whose_journal_fails_is_told_as_such(
     make_service: MakeService, root: Path, cones: Path
 ) -> None:
     service = make_service()
-    work = service._work(None, None)
-    work._open = _Breaking.open
+    work = service._work(None, None, False)
+    work._desk = _BreakingDesk(work._desk.view, work._desk.clock)
     result = anyio.run(partial(work.delegate, DelegateRequest(("cone 6 reached",), inputs=(cones,), review="auto")))
     [task] = result.tasks
     assert (task.status, result.exit_code) == ("committed", 0)
@@ -883,3 +886,10 @@ def test_a_day_log_follows_the_clock(make_service: MakeService, root: Path) -> N
     service.log("after midnight")
     assert "before" in (root / "memory/2026-11-29.md").read_text()
     assert "after" in (root / "memory/2026-11-30.md").read_text()
+
+
+class _BreakingDesk(Desk):
+    """A desk with such a scribe."""
+
+    def scribe(self) -> Scribe:
+        return _Breaking.open(self.view, self.clock)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from onepen.staging.folder import TaskFolder, copy_inputs, read_input
+from onepen.staging.folder import TaskFolder, copy_inputs, look_at_inputs, read_input
 from onepen.staging.inputs import MAX_BYTES, MAX_FILES, NoSuchInput
 
 
@@ -107,3 +107,11 @@ def test_no_name_reads_outside_the_inputs(folder: TaskFolder, docs: Path, name: 
     with pytest.raises(NoSuchInput) as caught:
         read_input(folder, name)
     assert "secret" not in str(caught.value)
+
+
+def test_looking_gives_what_copying_gives_and_makes_nothing(folder: TaskFolder, docs: Path) -> None:
+    (docs / "photo.png").write_bytes(b"\x89PNG\x00\xff")
+    (docs.parent / "a.md").write_text("another\n")
+    seen = look_at_inputs([docs / "a.md", docs, docs.parent / "a.md"])
+    assert not folder.inputs.exists()
+    assert seen == copy_inputs(folder, [docs / "a.md", docs, docs.parent / "a.md"])

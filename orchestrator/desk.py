@@ -1,0 +1,68 @@
+"""Where a command finds its tasks, and where it notes in staging/ what became of them.
+
+Commands decide against a desk. What they do to memory goes through its scribe, what they do to staging/ through its
+methods; so a rehearsal (`--dry-run`) is the same command at a desk that keeps everything to itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ..memory import files
+from ..memory.clock import Clock
+from ..memory.view import View
+from ..memory.workspace import Space
+from ..staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
+from .commit import Scribe
+from .dossier import Dossier, find_draft, find_task, open_dossier
+from .driver import book_attempt
+from .events import TaskAdded
+from .plan import DraftState
+from .review import Reviewer
+from .reviewfile import write_review
+
+
+class Desk:
+    """The real one: everything is written."""
+
+    rehearsed = False
+
+    def __init__(self, view: View, clock: Clock) -> None:
+        self.view = view
+        self.clock = clock
+
+    def scribe(self) -> Scribe:
+        """Takes the pen; raises PenHeld, RedoDamaged or an OSError."""
+        return Scribe.open(self.view, self.clock)
+
+    def find_task(self, prefix: str) -> Dossier:
+        """Raises NoSuchTask or AmbiguousId."""
+        return find_task(self.view.workspace, prefix, self.clock)
+
+    def find_draft(self, prefix: str) -> tuple[Dossier, DraftState]:
+        """Raises NoSuchDraft or AmbiguousId."""
+        return find_draft(self.view.workspace, prefix, self.clock)
+
+    def reviewer(self, space: Space) -> Reviewer:
+        return Reviewer(self.view, space, lambda: self.clock.now().date())
+
+    def make(self, space: Space, sheet: TaskSheet, inputs: Sequence[Path]) -> tuple[Dossier, tuple[str, ...]]:
+        """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task.
+
+        Gives the dossier and a message for each input that was left out; raises NoSuchInput or an OSError.
+        """
+        folder = TaskFolder(space.staging(sheet.task))
+        files.make_folder(folder.path)
+        copied, left_out = copy_inputs(folder, inputs)
+        files.create_exclusive(folder.sheet_file, render_sheet(replace(sheet, inputs=copied)).encode(), sync=True)
+        dossier = open_dossier(space, sheet.task, self.clock)
+        dossier.journal.append(TaskAdded(sheet.task, sheet.agent, sheet.answer))
+        return dossier, left_out
+
+    def book(self, dossier: Dossier, attempt: int) -> None:
+        """Books what an attempt cost whose end nobody saw."""
+        book_attempt(dossier, attempt, self.clock, 0.0)
+
+    def note_review(self, dossier: Dossier) -> tuple[str, ...]:
+        """Writes the task's review.md anew; a notice when that failed."""
+        return write_review(dossier, self.reviewer(dossier.space), self.clock.now())
