@@ -9,10 +9,14 @@ Facts that this module is built on:
   any more. After an append the name is compared with the descriptor.
 - `fsync` that failed may succeed the next time without the data having reached the disk. It is never tried again.
 
+- A process can be killed between making a temporary file and renaming it. So its name is always the same one, and the
+  next write takes it over; a lock, which ends with its holder, tells whether somebody is still writing into it.
+
 A link is not followed by `replace`: it would become a plain file. Callers resolve links first (links.py).
 """
 
 import errno
+import fcntl
 import hashlib
 import os
 import re
@@ -26,6 +30,8 @@ from pathlib import Path
 from .errors import MemoryFault
 
 _TMP = re.compile(r"\..+\.[a-z0-9-]+\.tmp")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_LOOK = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
 _NO_REPLACE = 1  # RENAME_NOREPLACE
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
@@ -50,8 +56,6 @@ class Disk:
 
     def sync(self, fd: int) -> None:
         if sys.platform == "darwin":
-            import fcntl
-
             fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves the data in the drive's cache
         else:
             os.fdatasync(fd)
@@ -99,6 +103,21 @@ def tmp_name(name: str, tag: str) -> str:
     return f".{name}.{tag}.tmp"
 
 
+def being_written(path: Path) -> bool:
+    """Whether a process is writing into this temporary file right now, or has just renamed it."""
+    try:
+        fd = os.open(path, _LOOK)
+    except OSError:
+        return not os.path.lexists(path)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
 def is_tmp(name: str) -> bool:
     """Whether a file name is one that `tmp_name` makes: left over, if no pen is writing."""
     return _TMP.fullmatch(name) is not None
@@ -107,12 +126,19 @@ def is_tmp(name: str) -> bool:
 def replace(path: Path, data: bytes, *, tmp: str | None = None, sync: bool = False, disk: Disk = DISK) -> None:
     """Give `path` the content `data` in one step; mode and owner stay, new files get 0600 and new folders 0700.
 
-    `tmp` names the file beside it that is renamed; `sync` waits until content and name are on the disk.
+    `tmp` names the file beside it that is renamed, for a writer who holds the pen; without it, two processes may write
+    at once, and one of the two contents stays. `sync` waits until content and name are on the disk.
     Raises OSError that names the path; then `path` is as it was, unless it was the sync of the folder that failed.
     """
-    beside = _write_beside(path, data, tmp, sync, disk)
-    with _named(path), _without(beside, disk):
-        disk.rename(beside, path)
+    if tmp is not None:
+        beside = _write_beside(path, data, tmp, sync, disk)
+        with _named(path), _without(beside, disk):
+            disk.rename(beside, path)
+    else:
+        make_folder(path.parent, disk=disk)
+        with _named(path), _claimed(path, disk) as (beside, fd), _without(beside, disk):
+            _fill(fd, path, data, sync, disk)
+            disk.rename(beside, path)
     if sync:
         sync_folder(path.parent, disk=disk)
 
@@ -257,19 +283,78 @@ def same_file(fd: int, path: Path) -> bool:
     return os.path.samestat(named, os.fstat(fd))
 
 
-def _write_beside(path: Path, data: bytes, tmp: str | None, sync: bool, disk: Disk) -> Path:
-    beside = path.with_name(tmp or tmp_name(path.name, secrets.token_hex(4)))
+def _write_beside(path: Path, data: bytes, tmp: str, sync: bool, disk: Disk) -> Path:
+    beside = path.with_name(tmp)
     make_folder(path.parent, disk=disk)
     with _named(path):
-        if tmp is not None:
-            with suppress(FileNotFoundError):
-                disk.unlink(beside)
-        with _opened(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk) as fd, _without(beside, disk):
-            _write_all(fd, data, disk)
-            _keep_mode(fd, path, disk)
-            if sync:
-                disk.sync(fd)
+        with suppress(FileNotFoundError):
+            disk.unlink(beside)
+        with _opened(beside, _NEW, disk) as fd, _without(beside, disk):
+            _fill(fd, path, data, sync, disk)
     return beside
+
+
+def _fill(fd: int, path: Path, data: bytes, sync: bool, disk: Disk) -> None:
+    _write_all(fd, data, disk)
+    _keep_mode(fd, path, disk)
+    if sync:
+        disk.sync(fd)
+
+
+@contextmanager
+def _claimed(path: Path, disk: Disk) -> Iterator[tuple[Path, int]]:
+    """A new file beside `path`, locked until it is renamed; if this process is killed, the next write takes it over.
+
+    While another process writes there, or where there are no locks, it gets a name of its own.
+    """
+    beside = path.with_name(tmp_name(path.name, "new"))
+    for _ in range(3):
+        try:
+            fd = disk.open(beside, _NEW)
+        except FileExistsError:
+            if not _drop_abandoned(beside, disk):
+                break
+            continue
+        try:
+            if _lock_new(fd, beside, disk):
+                yield beside, fd
+                return
+        finally:
+            os.close(fd)
+    beside = path.with_name(tmp_name(path.name, secrets.token_hex(4)))
+    with _opened(beside, _NEW, disk) as fd:
+        yield beside, fd
+
+
+def _lock_new(fd: int, beside: Path, disk: Disk) -> bool:
+    """Lock a file that was just made; False when it isn't there any more."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False  # between the two calls another process took it for abandoned, and removes it
+    except OSError:
+        disk.unlink(beside)
+        return False
+    return same_file(fd, beside)
+
+
+def _drop_abandoned(beside: Path, disk: Disk) -> bool:
+    """Remove a temporary file that nobody writes into any more; False if somebody does or it is no plain file."""
+    try:
+        fd = os.open(beside, _LOOK)
+    except OSError:
+        return not os.path.lexists(beside)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return False
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if same_file(fd, beside):
+            disk.unlink(beside)
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return True
 
 
 def _put_new(beside: Path, path: Path, disk: Disk) -> None:

@@ -7,6 +7,8 @@ the rest from being examined; only damage in the redo log ends it, since then no
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ..files import being_written, is_tmp
+from ..guard import UnsafeFile, list_beneath
 from ..history import Commit, doubled_ids, parse_commits, same_change
 from ..holder import holder
 from ..ids import BadId, CardId, Id
@@ -24,6 +26,7 @@ from .names import is_left, name_problems
 from .shelf import ShelfExam, index_problems
 
 HOUSE_NOTES = ("RULES.md", "OPS.md", "AGENTS.md", "SOUL.md", "USER.md", "BRIEF.md", "MEMORY.md")
+MAX_TASK_FILES = 20_000
 CLIENT_NOTES = ("PERSONA.md", "USER.md", "OPS.md", "BRIEF.md", "MEMORY.md")
 
 
@@ -48,6 +51,7 @@ def _problems(view: View) -> Iterator[Problem]:
             yield from shelf.problems()
         yield from _twice(space, shelves)
         yield from _logs(view, space)
+        yield from _staging(space)
 
 
 def _pending(view: View) -> Iterator[Problem]:
@@ -136,6 +140,22 @@ def _logs(view: View, space: Space) -> Iterator[Problem]:
     yield from doubled_ids(commits)
     yield from _keys(commits)
     yield from _days(view, space, seals)
+
+
+def _staging(space: Space) -> Iterator[Problem]:
+    """What a process that was killed left among the tasks; nothing there is opened for reading: workers write it."""
+    folder = space.folder / "staging"
+    for task in names_in(folder):
+        if (folder / task).is_symlink() or not (folder / task).is_dir():
+            continue
+        try:
+            paths = list_beneath(folder / task, max_files=MAX_TASK_FILES)
+        except (UnsafeFile, OSError):
+            continue  # whoever reads the task says so
+        for path in paths:
+            head, _, name = path.rpartition("/")
+            if is_tmp(name) and not being_written(folder / task / path):
+                yield from name_problems(space.path(f"staging/{task}/{head}/" if head else f"staging/{task}/"), [name])
 
 
 def _days(view: View, space: Space, seals: list[Seal]) -> Iterator[Problem]:

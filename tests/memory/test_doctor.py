@@ -1,3 +1,4 @@
+import fcntl
 import json
 import os
 import time
@@ -109,6 +110,18 @@ def test_copies_and_remnants_are_reported_and_not_read(root: Path) -> None:
         ("projects/.kiln.md.c7-abcdef.tmp", "leftover"),
         ("projects/kiln (Ana's conflicted copy 2026-11-29).md", "conflict_copy"),
     ]
+
+
+def test_what_a_killed_process_left_among_the_tasks_is_reported(root: Path) -> None:
+    put(root, "staging/t1/.review.md.1f2e3d4c.tmp", "x")
+    put(root, "clients/acme/staging/t2/1/drafts/.kiln.md.new.tmp", "x")
+    put(root, "staging/t1/.review.md.new.tmp", "x")
+    with (root / "staging/t1/.review.md.new.tmp").open() as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        assert found(root) == [
+            ("clients/acme/staging/t2/1/drafts/.kiln.md.new.tmp", 0, "leftover", "warning"),
+            ("staging/t1/.review.md.1f2e3d4c.tmp", 0, "leftover", "warning"),
+        ]
 
 
 def test_links_out_are_reported_and_links_inside_are_fine(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -1,6 +1,7 @@
 import errno
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,42 @@ def test_a_stop_at_any_moment_leaves_the_old_or_the_new(tmp_path: Path) -> None:
 def test_leftover_names_are_known(name: str) -> None:
     assert files.is_tmp(files.tmp_name(name, "c42-k3x9ab"))
     assert not files.is_tmp(name)
+
+
+def test_what_a_killed_write_left_is_taken_over_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "review.md"
+    for at in range(1, 8):
+        with suppress(Stopped):
+            files.replace(path, b"half", disk=BreakingDisk(at))
+    assert set(names(tmp_path)) <= {".review.md.new.tmp", "review.md"}
+    with suppress(Stopped):
+        files.replace(path, b"half", disk=BreakingDisk(2))
+    assert not files.being_written(tmp_path / ".review.md.new.tmp")
+    files.replace(path, b"whole")
+    assert names(tmp_path) == ["review.md"]
+    assert path.read_bytes() == b"whole"
+
+
+class Meanwhile(files.Disk):
+    """Another process that writes the same file while this one does."""
+
+    def write(self, fd: int, data: memoryview) -> int:
+        path = Path(f"/proc/self/fd/{fd}").readlink()
+        assert files.being_written(path)
+        files.replace(path.with_name("review.md"), b"theirs")
+        assert path.exists()
+        return super().write(fd, data)
+
+
+def test_two_who_write_at_once_do_not_take_each_others_file(tmp_path: Path) -> None:
+    files.replace(tmp_path / "review.md", b"ours", disk=Meanwhile())
+    assert (tmp_path / "review.md").read_bytes() == b"ours"
+    assert names(tmp_path) == ["review.md"]
+
+
+def test_a_link_or_folder_under_the_temporary_name_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / ".a.new.tmp").symlink_to("elsewhere")
+    (tmp_path / ".b.new.tmp").mkdir()
+    files.replace(tmp_path / "a", b"a")
+    files.replace(tmp_path / "b", b"b")
+    assert names(tmp_path) == [".a.new.tmp", ".b.new.tmp", "a", "b"]
