@@ -71,6 +71,22 @@ def read_beneath(root: Path, relative: str, *, max_bytes: int, one_link: bool = 
         return data
 
 
+def open_beneath(root: Path, relative: str) -> int:
+    """A descriptor for reading a regular file below `root`; nothing on the way may be a link.
+
+    It never waits, as opening a FIFO would. Raises UnsafeFile, or OSError for `root` itself.
+    """
+    _check_relative(relative)
+    with _folder(root) as top:
+        fd = _open_beneath(top, relative, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        _check_plain(fd, relative, one_link=False)
+    except UnsafeFile:
+        os.close(fd)
+        raise
+    return fd
+
+
 def list_beneath(root: Path, *, max_files: int) -> tuple[str, ...]:
     """The relative paths of everything below `root` that is not a folder, sorted; links are named, never followed.
 

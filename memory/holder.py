@@ -9,10 +9,8 @@ from typing import ClassVar
 
 from . import files
 from .errors import MemoryFault
+from .room import LOCK, NOTE, open_room_file, read_room_file
 from .workspace import Workspace
-
-LOCK = "pen.lock"
-_CARD = "pen.json"
 
 
 @dataclass(frozen=True)
@@ -38,10 +36,9 @@ class PenHeld(MemoryFault):
 
 
 def holder(workspace: Workspace) -> Holder | None:
-    """Who holds the pen of a workspace now; None when it is free."""
-    try:
-        fd = os.open(workspace.machine_room / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except (FileNotFoundError, NotADirectoryError):
+    """Who holds the pen of a workspace now; None when it is free. Raises RoomUnfit or PermissionError."""
+    fd = open_room_file(workspace.root, LOCK)
+    if fd is None:
         return None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -53,9 +50,9 @@ def holder(workspace: Workspace) -> Holder | None:
 
 
 def noted_holder(workspace: Workspace) -> Holder:
-    """What the holder wrote about itself; a note that can't be read names nobody."""
+    """What the holder wrote about itself; a note that makes no sense names nobody. Raises RoomUnfit."""
     try:
-        found = json.loads((workspace.machine_room / _CARD).read_bytes())
+        found = json.loads(read_room_file(workspace.root, NOTE))
         return Holder(int(found["pid"]), str(found["host"]), str(found["since"]))
     except (OSError, ValueError, TypeError, KeyError):
         return Holder(0, "", "")
@@ -64,4 +61,4 @@ def noted_holder(workspace: Workspace) -> Holder:
 def note_holder(workspace: Workspace, pid: int, host: str, since: datetime, disk: files.Disk) -> None:
     """Write down who holds the pen, for others to read."""
     note = asdict(Holder(pid, host, since.isoformat(timespec="seconds")))
-    files.replace(workspace.machine_room / _CARD, json.dumps(note).encode() + b"\n", tmp=".pen.json.new.tmp", disk=disk)
+    files.replace(workspace.root / NOTE, json.dumps(note).encode() + b"\n", tmp=".pen.json.new.tmp", disk=disk)

@@ -17,11 +17,11 @@ from .errors import MemoryFault
 from .ids import BadId, CardId
 from .index.index import Index, empty_index, parse_index
 from .links import resolve
+from .room import REDO_LOG, open_room_file
 from .target import CardTarget, NoteTarget, Shelf
 from .text.document import Document, NotText, decode, parse_document
 from .workspace import Space, Workspace
 
-REDO_LOG = ".onepen/redo/log"
 HEADINGS: dict[Shelf, str] = {"projects": "Projects", "research": "Research"}
 
 
@@ -46,7 +46,8 @@ class _Pending:
 class View:
     """What a workspace holds, as a reader may see it; paths are workspace paths, in posix form.
 
-    Raises LinkLeadsOut for a path that a link leads away, RedoDamaged when the redo log can't be read.
+    Raises LinkLeadsOut for a path that a link leads away, RedoDamaged or RoomUnfit when the redo log
+    can't be read.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -95,9 +96,8 @@ class View:
         return names | file_names(self._workspace.root, folder)
 
     def _chains(self) -> Chains:
-        try:
-            fd = os.open(self._workspace.root / REDO_LOG, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
+        fd = open_room_file(self._workspace.root, REDO_LOG)
+        if fd is None:
             self._pending = _Pending()
             return self._pending.chains
         try:
@@ -129,18 +129,29 @@ class View:
             known.last = whole[whole.rfind(b"\n", 0, -1) + 1 :]
 
 
-def read_file(root: Path, path: str) -> bytes | None:
-    """A file as it stands on the disk, None if absent or a folder; raises LinkLeadsOut, UnreadableText or OSError."""
+def open_file(root: Path, path: str) -> int | None:
+    """A descriptor for reading a file as it stands on the disk, None if it is absent or a folder.
+
+    Raises LinkLeadsOut, UnreadableText or OSError.
+    """
     try:
         fd = os.open(resolve(root, path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
     kind = os.fstat(fd).st_mode
-    if not stat.S_ISREG(kind):
-        os.close(fd)
-        if stat.S_ISDIR(kind):
-            return None
-        raise UnreadableText(path, "is no regular file")  # a FIFO would keep the reader waiting for ever
+    if stat.S_ISREG(kind):
+        return fd
+    os.close(fd)
+    if stat.S_ISDIR(kind):
+        return None
+    raise UnreadableText(path, "is no regular file")  # a FIFO would keep the reader waiting for ever
+
+
+def read_file(root: Path, path: str) -> bytes | None:
+    """The bytes of a file as it stands on the disk; absent and refused as with `open_file`."""
+    fd = open_file(root, path)
+    if fd is None:
+        return None
     with os.fdopen(fd, "rb") as file:
         return file.read()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .. import files
 from ..links import LinkLeadsOut, resolve
-from ..view import read_file
+from ..room import read_room_file
 from .redo import FileChange, Rewrite
 
 NOTE = ".onepen/redo/laid"
@@ -64,7 +64,7 @@ def clear(root: Path, recorded: Iterable[str], disk: files.Disk) -> None:
     What may be a person's text stays, and what can't be removed, too: `doctor` shows it.
     """
     try:
-        note = json.loads(read_file(root, NOTE) or b"null")
+        note = json.loads(read_room_file(root, NOTE) or b"null")
         commit, noted = str(note["commit"]), [(str(path), before, after) for path, before, after in note["files"]]
     except (ValueError, TypeError, KeyError):
         return  # no note, or one that a power cut has cut short

@@ -7,12 +7,12 @@ commit, and git may have replaced a log since.
 import json
 import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from ..history import log_paths, sort_key
-from ..links import resolve
+from ..view import open_file
 from ..workspace import Space
 
 _HEAD = re.compile(rb'\{"v":\d+,"id":"(c[1-9]\d{0,17}-[0-9a-z]{6})","key":(null|"(?:[^"\\]|\\.)*")')
@@ -42,8 +42,10 @@ class Ledger:
         """Take in what the logs of a space say now."""
         for path in log_paths(space):
             log = self._logs.setdefault(path, _Log())
-            with suppress(FileNotFoundError):  # taken away since it was listed
-                _read_on(log, resolve(self._root, path))
+            fd = open_file(self._root, path)
+            if fd is not None:  # else it was taken away since it was listed
+                with os.fdopen(fd, "rb") as file:
+                    _read_on(log, file)
             self.highest = max(self.highest, log.highest)
 
     def commit_of(self, space: Space, key: str) -> str | None:
@@ -57,17 +59,16 @@ class Ledger:
         return None
 
 
-def _read_on(log: _Log, path: Path) -> None:
-    with path.open("rb") as file:
-        found = os.fstat(file.fileno())
-        file.seek(max(0, log.size - _TAIL))
-        same = found.st_ino == log.inode and found.st_size >= log.size and file.read(len(log.tail)) == log.tail
-        if same and found.st_size == log.size:
-            return
-        if not same:
-            log.inode, log.size, log.tail, log.keys = found.st_ino, 0, b"", {}
-        file.seek(log.size)
-        data = file.read()
+def _read_on(log: _Log, file: BinaryIO) -> None:
+    found = os.fstat(file.fileno())
+    file.seek(max(0, log.size - _TAIL))
+    same = found.st_ino == log.inode and found.st_size >= log.size and file.read(len(log.tail)) == log.tail
+    if same and found.st_size == log.size:
+        return
+    if not same:
+        log.inode, log.size, log.tail, log.keys = found.st_ino, 0, b"", {}
+    file.seek(log.size)
+    data = file.read()
     for line in data.split(b"\n"):
         head = _HEAD.match(line)
         commit, key = (head[1].decode(), head[2]) if head else _by_json(line)

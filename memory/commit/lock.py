@@ -17,7 +17,8 @@ from filelock import FileLock, Timeout
 
 from ..errors import MemoryFault
 from ..files import Disk, same_file
-from ..holder import LOCK, PenHeld, holder, note_holder, noted_holder
+from ..holder import PenHeld, holder, note_holder, noted_holder
+from ..room import LOCK
 from ..workspace import Workspace
 
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "smb2", "afs"})
@@ -48,14 +49,14 @@ class PenLock:
     """The held lock of a workspace."""
 
     def __init__(self, workspace: Workspace, lock: FileLock, fd: int) -> None:
-        self._path = workspace.machine_room / LOCK
+        self._path = workspace.root / LOCK
         self._lock = lock
         self._fd = fd
 
     @classmethod
     def acquire(cls, workspace: Workspace, wait: float) -> "PenLock":
         """Take the lock within `wait` seconds; raises PenHeld or NetworkFileSystem."""
-        path = workspace.machine_room / LOCK
+        path = workspace.root / LOCK
         kind = network_file_system(path.parent)
         if kind is not None:
             raise NetworkFileSystem(str(workspace.root), kind)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import files
+from ..room import COUNTERS, MACHINE, read_room_file
 
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # nothing that is read for something else
 _MACHINE = re.compile(r"[0-9a-z]{6}")
@@ -33,7 +34,7 @@ def new_machine() -> str:
 
 def read_machine(room: Path) -> str | None:
     """The machine's name; None when there is none that can be read."""
-    text = _read(room / "machine").strip()
+    text = _text(room, MACHINE).strip()
     return text if _MACHINE.fullmatch(text) else None
 
 
@@ -42,19 +43,19 @@ def name_machine(room: Path, new: Callable[[], str], disk: files.Disk) -> str:
     name = new()
     if not _MACHINE.fullmatch(name):
         raise ValueError(f"{name!r} is no machine name")
-    files.replace(room / "machine", f"{name}\n".encode(), tmp=".machine.new.tmp", sync=True, disk=disk)
+    files.replace(room.parent / MACHINE, f"{name}\n".encode(), tmp=".machine.new.tmp", sync=True, disk=disk)
     return name
 
 
 def read_counters(room: Path) -> Counters | None:
     """The counters; None when they are missing or can't be read."""
-    found = _COUNTERS.fullmatch(_read(room / "epoch"))
+    found = _COUNTERS.fullmatch(_text(room, COUNTERS))
     return Counters(int(found[1]), int(found[2])) if found else None
 
 
 def write_counters(room: Path, counters: Counters, disk: files.Disk) -> None:
     text = f"{counters.epoch} {counters.sequence}\n"
-    files.replace(room / "epoch", text.encode(), tmp=".epoch.new.tmp", sync=True, disk=disk)
+    files.replace(room.parent / COUNTERS, text.encode(), tmp=".epoch.new.tmp", sync=True, disk=disk)
 
 
 def keep_ballast(room: Path, disk: files.Disk) -> None:
@@ -73,8 +74,5 @@ def drop_ballast(room: Path, disk: files.Disk) -> bool:
     return True
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return ""
+def _text(room: Path, name: str) -> str:
+    return read_room_file(room.parent, name).decode("utf-8", "replace")

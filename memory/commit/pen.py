@@ -68,8 +68,9 @@ from ..history import Commit, commit_id, sort_key
 from ..holder import Holder, PenHeld, holder
 from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
+from ..room import REDO_LOG, RoomUnfit, inspect_room
 from ..text.refusal import EditRefused, NothingToChange
-from ..view import REDO_LOG, UnreadableText, file_names, read_file
+from ..view import UnreadableText, file_names, open_file, read_file
 from ..workspace import NoSuchClient, Space, Workspace
 from . import laid, machine
 from .compose import Composed, EntryWithoutSection, IdTaken, PutRefused, compose
@@ -95,6 +96,7 @@ __all__ = [
     "PutRefused",
     "RecoveryNeeded",
     "RedoDamaged",
+    "RoomUnfit",
     "Unfinished",
     "holder",
 ]
@@ -166,8 +168,10 @@ class Pen:
     ) -> "Pen":
         """Take the pen within `wait` seconds and finish what was left undone.
 
-        Raises PenHeld, RedoDamaged or ForeignRedo (nothing was changed), NetworkFileSystem, Unfinished, or an OSError.
+        Raises PenHeld, RedoDamaged, ForeignRedo or RoomUnfit (nothing was changed), NetworkFileSystem, Unfinished, or
+        an OSError.
         """
+        inspect_room(workspace.root)
         room = workspace.machine_room
         new_room = not room.exists()
         files.make_folder(room / "redo", disk=disk)
@@ -455,15 +459,15 @@ class _Source:
         return found
 
     def end(self, path: str) -> tuple[int, bool]:
-        try:
-            with resolve(self._root, path).open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                if not size:
-                    return 0, True
-                file.seek(-1, os.SEEK_END)
-                return size, file.read(1) == b"\n"
-        except (FileNotFoundError, NotADirectoryError):
+        fd = open_file(self._root, path)
+        if fd is None:
             return 0, True
+        with os.fdopen(fd, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            if not size:
+                return 0, True
+            file.seek(-1, os.SEEK_END)
+            return size, file.read(1) == b"\n"
 
     def names(self, folder: str) -> set[str]:
         return file_names(self._root, folder)

@@ -1,11 +1,12 @@
 """The file of the redo log, `.onepen/redo/log`: read at the opening, added to at each commit, then trimmed."""
 
+import os
 from pathlib import Path
 
 from .. import files
 from ..errors import MemoryFault
 from ..problem import Problem
-from ..view import REDO_LOG, read_file
+from ..room import REDO_LOG, open_room_file
 from .redo import ForeignRedo, Scan, scan
 
 
@@ -24,8 +25,12 @@ class RedoLog:
         self.size = 0
 
     def read(self) -> Scan:
-        """The records that are pending; changes nothing. Raises RedoDamaged or ForeignRedo."""
-        data = read_file(self._root, REDO_LOG) or b""
+        """The records that are pending; changes nothing. Raises RedoDamaged, ForeignRedo or RoomUnfit."""
+        fd = open_room_file(self._root, REDO_LOG)
+        data = b""
+        if fd is not None:
+            with os.fdopen(fd, "rb") as file:
+                data = file.read()
         found = scan(data, REDO_LOG)
         for record in found.records:
             if record.workspace != self._workspace:

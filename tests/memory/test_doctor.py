@@ -13,11 +13,12 @@ from onepen.memory.commit.pen import Pen
 from onepen.memory.exam.doctor import examine
 from onepen.memory.history import Commit, TextChange, commit_json
 from onepen.memory.ids import CardId
+from onepen.memory.room import REDO_LOG
 from onepen.memory.scaffold import init
 from onepen.memory.target import CardTarget
 from onepen.memory.text.card import CardEdit
 from onepen.memory.text.daylog import seal, seal_json
-from onepen.memory.view import REDO_LOG, View
+from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 
 KILN = "---\ntitle: Kiln\n---\n# Kiln\n\n## Firing\n- at 1220\n"

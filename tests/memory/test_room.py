@@ -1,0 +1,69 @@
+"""What a stranger may have put where a file of `.onepen/` should be: nobody waits for it, and the error names it."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from onepen.memory.commit.pen import Pen
+from onepen.memory.exam.doctor import examine
+from onepen.memory.holder import holder
+from onepen.memory.room import RoomUnfit
+from onepen.memory.view import UnreadableText, View
+from onepen.memory.workspace import Workspace, open_workspace
+from onepen.testing.clock import FixedClock
+
+CLOCK = FixedClock("2026-11-30T14:05:00+01:00")
+FILES = ["redo/log", "pen.json", "pen.lock", "machine", "epoch"]
+MAKERS: list[Callable[[Path], None]] = [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("../MEMORY.md")]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    (tmp_path / ".onepen" / "redo").mkdir(parents=True)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "onepen.toml").write_text('id = "abcdefgh1234"\n')
+    (tmp_path / "MEMORY.md").write_text("mine\n")
+    return open_workspace(tmp_path)
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("make", MAKERS)
+def test_the_pen_is_not_taken(workspace: Workspace, name: str, make: Callable[[Path], None]) -> None:
+    make(workspace.machine_room / name)
+    with pytest.raises(RoomUnfit, match=rf"^\.onepen/{name}: is ") as caught:
+        Pen.open(workspace, CLOCK, wait=0)
+    assert caught.value.exit_code == 6
+    assert (workspace.root / "MEMORY.md").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_readers_do_not_wait_for_the_redo_log(workspace: Workspace, make: Callable[[Path], None]) -> None:
+    make(workspace.machine_room / "redo" / "log")
+    with pytest.raises(RoomUnfit, match=r"redo/log"):
+        View(workspace).text("MEMORY.md")
+    with pytest.raises(RoomUnfit):
+        examine(View(workspace))
+
+
+def test_nobody_waits_for_the_lock(workspace: Workspace) -> None:
+    os.mkfifo(workspace.machine_room / "pen.lock")
+    with pytest.raises(RoomUnfit, match=r"pen\.lock: is no regular file"):
+        holder(workspace)
+
+
+def test_a_room_that_is_a_link_is_not_written(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (workspace.machine_room / "redo").rmdir()
+    workspace.machine_room.rmdir()
+    workspace.machine_room.symlink_to(outside)
+    with pytest.raises(RoomUnfit, match="link"):
+        Pen.open(workspace, CLOCK, wait=0)
+    assert list(outside.iterdir()) == []
+
+
+def test_nobody_waits_for_a_log_of_commits(workspace: Workspace) -> None:
+    os.mkfifo(workspace.root / "logs" / "commits-2026-11.jsonl")
+    with pytest.raises(UnreadableText, match=r"logs/commits-2026-11\.jsonl: is no regular file"):
+        Pen.open(workspace, CLOCK, wait=0)
