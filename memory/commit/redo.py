@@ -4,13 +4,15 @@ One record is one line, `<crc32, 8 hex> <json>\\n`, and holds all of a commit: f
 pieces that change and the hash before and after; for each file that is only added to, the lines and where they go.
 
 - A line that is torn, zeroed or doesn't match its checksum, with no good record after it, is the tail of a write that
-  was never acknowledged: it is cut. With a good record after it the log is damaged, and nothing is cut or written.
+  was never acknowledged: it is cut. With a good record after it, also one whose line begins somewhere else than it was
+  written, the log is damaged, and nothing is cut or written.
 - Rolling forward looks at each file by itself: it is as before (apply), as after (nothing to do), or neither: then a
   person has edited it, and their file stays.
 """
 
 import base64
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,16 +24,18 @@ from ..files import sha256
 from .splice import Splice, spliced
 
 VERSION = 1
+_HEAD = re.compile(rb"([0-9a-f]{8}) \{")
+_DECODER = json.JSONDecoder()
 
 
 class RedoDamaged(MemoryFault):
-    """Raised when a bad record is followed by good ones: which commits are whole can't be told; nothing was cut."""
+    """Raised when what is bad can't be the torn end of the last write: an acknowledged commit may be in it."""
 
     exit_code: ClassVar[int] = 6
 
     def __init__(self, path: str, line: int) -> None:
         super().__init__(
-            f"{path}:{line}: this record is damaged and good ones follow it; nothing was changed. Keep a copy of the "
+            f"{path}:{line}: this record is damaged and had been acknowledged; nothing was changed. Keep a copy of the "
             "file, then remove it to go on without the commits in it",
             hint="onepen doctor",
         )
@@ -166,6 +170,8 @@ def scan(data: bytes, path: str = ".onepen/redo/log") -> Scan:
         else:
             records.append(_record(body, path))
         offset += len(line)
+    if bad is not None and _holds_record(data[bad[1] :]):
+        raise RedoDamaged(path, bad[0])
     return Scan(tuple(records), data[bad[1] :] if bad else b"")
 
 
@@ -279,6 +285,27 @@ def _body(line: bytes) -> bytes | None:
         return None
     body = line[9:-1]
     return body if line[:8] == b"%08x" % zlib.crc32(body) else None
+
+
+def _holds_record(tail: bytes) -> bool:
+    """Whether a whole record stands in what is no line: of the last write only the end can be missing.
+
+    Nothing or zeros may follow where that write broke off behind its record; anything else was written later.
+    """
+    for found in _HEAD.finditer(tail):
+        start = found.end() - 1
+        try:
+            text = tail[start:].decode("utf-8", "replace")
+            value, length = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            continue
+        end = start + len(text[:length].encode())
+        body = tail[start:end]
+        # The keys keep out what a card may hold: inside a record, quotes are escaped.
+        whole = isinstance(value, dict) and "workspace" in value and found[1] == b"%08x" % zlib.crc32(body)
+        if whole and (found.start() > 0 or tail[end:].strip(b"\0")):
+            return True
+    return False
 
 
 def _record(body: bytes, path: str) -> Record:

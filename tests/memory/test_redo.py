@@ -1,4 +1,5 @@
 import itertools
+import zlib
 
 import pytest
 from hypothesis import given
@@ -94,9 +95,32 @@ def test_zeros_and_rubbish_at_the_end_are_a_torn_tail(tail: bytes) -> None:
         scan(encode(ONE) + tail + b"\n" + encode(TWO))
 
 
-def test_a_record_of_another_version_is_refused() -> None:
-    import zlib
+@pytest.mark.parametrize("between", [b"", b" ", b"\0", b"X" * 40])
+@pytest.mark.parametrize("end", [b"\n", b"", b"\0\0", b"\ndeadbeef {"])
+def test_records_whose_newline_is_gone_are_damage(between: bytes, end: bytes) -> None:
+    """The first of them had been acknowledged, or the second would not have been written."""
+    one, two = encode(ONE)[:-1], encode(TWO)[:-1]
+    for data in (one + between + two + end, encode(TWO) + one + between + two + end):
+        with pytest.raises(RedoDamaged):
+            scan(data)
 
+
+def test_a_whole_record_with_more_than_zeros_behind_it_is_damage() -> None:
+    one, two = encode(ONE)[:-1], encode(TWO)
+    for tail in (b"", b"\0" * 500):
+        assert scan(two + one + tail).torn_tail == one + tail
+    for tail in (two[:40], b"\x0b", b"\0\0X"):
+        with pytest.raises(RedoDamaged, match=":2:"):
+            scan(two + one + tail)
+
+
+def test_text_that_looks_like_a_record_in_a_torn_one_is_no_damage() -> None:
+    inner = encode(TWO) + b"%08x {}\n" % zlib.crc32(b"{}")
+    torn = encode(record("c3-aaaaaa", rewrite(b"", inner)))[:-30]
+    assert scan(encode(ONE) + torn).torn_tail == torn
+
+
+def test_a_record_of_another_version_is_refused() -> None:
     body = b'{"v":2,"workspace":"abcdefgh"}'
     with pytest.raises(ForeignRedo, match="version 2"):
         scan(b"%08x %s\n" % (zlib.crc32(body), body))
