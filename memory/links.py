@@ -2,7 +2,8 @@
 
 People link a shared BRIEF.md into several clients, or a card to another name. The link stays a link and the real file
 gets the text. A link out of the workspace, into `.onepen/` or `.git/`, or from one client's space into another's would
-let a file of the workspace decide what is read into a prompt, or written over; it is refused with the reason.
+let a file of the workspace decide what is read into a prompt, or written over; it is refused with the reason. So is a
+path that names `.onepen/` or `.git/` itself, at any depth: a line in a repository's config can be a command.
 """
 
 import os
@@ -15,12 +16,13 @@ _CLOSED = frozenset({".onepen", ".git"})
 
 
 class LinkLeadsOut(MemoryFault):
-    """Raised when a path of the workspace leads, through a link, to where it may not."""
+    """Raised when a path of the workspace leads, by itself or through a link, to where it may not."""
 
     exit_code: ClassVar[int] = 2
 
     def __init__(self, path: str, target: str, reason: str) -> None:
-        super().__init__(f"{path}: a link leads to {target}, {reason}; it is neither read nor written")
+        where = "this is a path" if target == path else f"a link leads to {target},"
+        super().__init__(f"{path}: {where} {reason}; it is neither read nor written")
         self.path = path
 
 
@@ -31,14 +33,14 @@ def resolve(root: Path, path: str) -> Path:
     """
     wanted = f"{root}/{path}"
     real = os.path.realpath(wanted)
-    if real == wanted:
-        return Path(real)
     inside = os.path.relpath(real, root)
     first, *rest = inside.split("/")
     if first == ".." or inside == ".":
         raise LinkLeadsOut(path, real, "outside the workspace")
-    if first in _CLOSED:
+    if not _CLOSED.isdisjoint(part.casefold() for part in (first, *rest)):
         raise LinkLeadsOut(path, inside, "which is no part of memory")
+    if real == wanted:
+        return Path(real)
     own = path.split("/")
     if own[0] == "clients" and first == "clients" and rest[:1] != own[1:2]:
         raise LinkLeadsOut(path, inside, "which is another client's")

@@ -26,6 +26,7 @@ from ..text.daylog import day_file, log_line, parse_seals, seal, seal_json
 from ..text.document import Document, parse_document
 from ..view import HEADINGS, UnreadableText, as_text, card_ids, log_days
 from ..workspace import SHELVES, Space
+from .reach import may_write
 from .redo import Addition, FileChange, Line, Rewrite
 from .splice import splices
 from .text_change import text_changes
@@ -171,6 +172,8 @@ def _put(desk: _Desk, space: Space, put: Put) -> None:
         except BadTarget as e:
             raise PutRefused(put.path, e.message) from e
     path = space.path(put.path)
+    if not may_write(path):
+        raise PutRefused(put.path, "this is no file of memory")
     now = desk.read(path)
     if put.before is None and now is not None:
         raise PutRefused(path, "it exists already")

@@ -21,6 +21,9 @@ from typing import Any, ClassVar
 
 from ..errors import MemoryFault
 from ..files import sha256
+from ..history import sort_key
+from ..ids import shown
+from .reach import may_write
 from .splice import Splice, spliced
 
 VERSION = 1
@@ -42,7 +45,7 @@ class RedoDamaged(MemoryFault):
 
 
 class ForeignRedo(MemoryFault):
-    """Raised when the redo log was written for another workspace, or by another version of onepen."""
+    """Raised when the redo log was not written here: for another workspace, by another version, or by no onepen."""
 
     exit_code: ClassVar[int] = 6
 
@@ -157,7 +160,7 @@ def encode(record: Record) -> bytes:
 
 
 def scan(data: bytes, path: str = ".onepen/redo/log") -> Scan:
-    """Read a redo log; raises RedoDamaged, or ForeignRedo for a record of another version."""
+    """Read a redo log; raises RedoDamaged, or ForeignRedo for a record of another version or for no file of memory."""
     records: list[Record] = []
     bad: tuple[int, int] | None = None  # line number, offset
     offset = 0
@@ -309,15 +312,23 @@ def _holds_record(tail: bytes) -> bool:
 
 
 def _record(body: bytes, path: str) -> Record:
-    found: dict[str, Any] = json.loads(body)
-    if found.get("v") != VERSION:
-        raise ForeignRedo(path, f"written by another version of onepen (record version {found.get('v')})")
-    return Record(
-        str(found["workspace"]),
-        int(found["epoch"]),
-        str(found["commit"]),
-        tuple(_from_json(change) for change in found["files"]),
-    )
+    try:
+        found: dict[str, Any] = json.loads(body)
+        if found.get("v") != VERSION:
+            raise ForeignRedo(path, f"written by another version of onepen (record version {found.get('v')!r})")
+        record = Record(
+            str(found["workspace"]),
+            int(found["epoch"]),
+            str(found["commit"]),
+            tuple(_from_json(change) for change in found["files"]),
+        )
+        sort_key(record.commit)  # it becomes part of file names
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+        raise ForeignRedo(path, "holds a record that onepen doesn't write") from e
+    for change in record.files:
+        if not may_write(change.path):
+            raise ForeignRedo(path, f"holds a record for {shown(change.path, 200)}, which no commit writes")
+    return record
 
 
 def _to_json(change: FileChange) -> dict[str, object]:
@@ -335,11 +346,24 @@ def _to_json(change: FileChange) -> dict[str, object]:
 
 def _from_json(found: Mapping[str, Any]) -> FileChange:
     if "append" in found:
-        lines = tuple(Line(text.encode(), seen) for text, seen in found["append"])
-        return Addition(found["path"], found["at"], found["lead"], lines)
+        lines = tuple(Line(_text(text).encode(), _count(seen)) for text, seen in found["append"])
+        return Addition(_text(found["path"]), _count(found["at"]), bool(found["lead"]), lines)
     to_bytes: Callable[[str], bytes] = base64.b64decode if found.get("base64") else str.encode
-    pieces = tuple(Splice(offset, to_bytes(old), to_bytes(new)) for offset, old, new in found["splices"])
-    return Rewrite(found["path"], found["before"], found["after"], pieces)
+    pieces = tuple(Splice(_count(at), to_bytes(_text(old)), to_bytes(_text(new))) for at, old, new in found["splices"])
+    before = found["before"]
+    return Rewrite(_text(found["path"]), None if before is None else _text(before), _text(found["after"]), pieces)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise TypeError("no count")
+    return value
 
 
 def _to_base64(data: bytes) -> str:

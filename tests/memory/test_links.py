@@ -45,3 +45,11 @@ def test_a_link_that_leads_away_is_refused(root: Path, link: str, target: str, p
         resolve(root, path)
     assert caught.value.exit_code == 2
     assert path in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "path", [".git/config", ".onepen/redo/log", ".GIT/hooks/pre-commit", "projects/kiln/.git/config"]
+)
+def test_closed_folders_are_closed_to_plain_paths_too(root: Path, path: str) -> None:
+    with pytest.raises(LinkLeadsOut, match="this is a path which is no part of memory"):
+        resolve(root, path)

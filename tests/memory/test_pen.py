@@ -10,7 +10,7 @@ import pytest
 
 from onepen.memory.change import Change, FileEntry, Put
 from onepen.memory.commit.pen import AlreadyCommitted, EntryWithoutSection, IdTaken, Pen, PutRefused
-from onepen.memory.commit.redo import Addition, ForeignRedo, RedoDamaged, scan
+from onepen.memory.commit.redo import Addition, ForeignRedo, Line, Record, RedoDamaged, encode, scan
 from onepen.memory.files import sha256
 from onepen.memory.history import find_commit, parse_commits, read_commits
 from onepen.memory.ids import AgentId, CardId, ClientId
@@ -547,6 +547,22 @@ def test_another_workspaces_redo_log_is_refused(workspace: Workspace, tmp_path: 
     with pytest.raises(ForeignRedo, match=r"another workspace \(abcdefgh1234, this one is zyxwvuts9876\)"):
         open_pen(open_workspace(workspace.root))
     assert untouched(workspace) == before
+
+
+@pytest.mark.parametrize("path", [".git/config", "Makefile", "../outside"])
+def test_a_planted_redo_log_writes_nothing(workspace: Workspace, path: str) -> None:
+    (workspace.root / ".git").mkdir()
+    (workspace.root / ".git" / "config").write_text("[core]\n")
+    line = Line(b"[core]\n\tfsmonitor = run-me\n", 0)
+    planted = Record(workspace.settings.id, 1, "c1-k3x9ab", (Addition(path, 7, False, (line,)),))
+    (workspace.machine_room / "redo").mkdir()
+    (workspace.root / REDO).write_bytes(encode(planted))
+    before = untouched(workspace)
+    with pytest.raises(ForeignRedo, match="which no commit writes") as caught:
+        open_pen(workspace)
+    assert caught.value.exit_code == 6
+    assert untouched(workspace) == before
+    assert not (workspace.root.parent / "outside").exists()
 
 
 def test_a_persons_edit_after_a_crash_stays_and_what_was_due_lies_beside(workspace: Workspace, tmp_path: Path) -> None:

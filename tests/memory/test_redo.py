@@ -1,5 +1,6 @@
 import itertools
 import zlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -59,7 +60,7 @@ def test_a_record_is_one_readable_line() -> None:
 @given(st.binary(max_size=30), st.binary(max_size=30), st.text(max_size=20), st.integers(0, 1 << 40))
 def test_any_content_comes_back(before: bytes, after: bytes, text: str, at: int) -> None:
     line = Line(text.replace("\n", " ").encode("utf-8", "replace") + b"\n", 1)
-    made = record("c9-bbbbbb", rewrite(before, after), Addition("memory/ü.md", at, True, (line,)))
+    made = record("c9-bbbbbb", rewrite(before, after), Addition("memory/2026-11-30.md", at, True, (line,)))
     assert scan(encode(made)).records == (made,)
 
 
@@ -123,6 +124,26 @@ def test_text_that_looks_like_a_record_in_a_torn_one_is_no_damage() -> None:
 def test_a_record_of_another_version_is_refused() -> None:
     body = b'{"v":2,"workspace":"abcdefgh"}'
     with pytest.raises(ForeignRedo, match="version 2"):
+        scan(b"%08x %s\n" % (zlib.crc32(body), body))
+
+
+@pytest.mark.parametrize("path", [".git/config", "../outside.md", "Makefile", ".onepen/machine", "projects/../x.md"])
+@pytest.mark.parametrize("make", [lambda path: rewrite(None, b"x", path), lambda path: Addition(path, 0, False, ())])
+def test_a_record_for_what_is_no_file_of_memory_is_refused(path: str, make: Callable[[str], FileChange]) -> None:
+    with pytest.raises(ForeignRedo, match="no commit writes") as caught:
+        scan(encode(ONE) + encode(record("c2-aaaaaa", make(path))))
+    assert caught.value.exit_code == 6
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[]", b"1", b'{"v":1}', b'{"v":1,"workspace":"a","epoch":"x","commit":"c1-aaaaaa","files":[]}',
+     b'{"v":1,"workspace":"a","epoch":1,"commit":"../../x","files":[]}', b'{"v":1' + b',"a":[' * 5000,
+     b'{"v":1,"workspace":"a","epoch":1,"commit":"c1-aaaaaa","files":[{"path":1,"append":[]}]}',
+     b'{"v":1,"workspace":"a","epoch":1,"commit":"c1-aaaaaa","files":[{"path":"MEMORY.md","at":-1,"lead":0,"append":[]}]}'],
+)  # fmt: skip
+def test_a_record_that_makes_no_sense_is_refused(body: bytes) -> None:
+    with pytest.raises(ForeignRedo):
         scan(b"%08x %s\n" % (zlib.crc32(body), body))
 
 

@@ -1,0 +1,46 @@
+"""What a commit may write, as a grammar of paths: the files of memory, and nothing else.
+
+A redo log is believed only as far as this goes. It lies in a folder that may have come from elsewhere, and a record for
+`.git/config` or a Makefile would run a stranger's commands one day. Pure.
+"""
+
+import re
+
+from ..ids import AgentId, BadId, ClientId
+from ..target import BadTarget, parse_target
+
+_NOTES = frozenset({"SOUL.md", "USER.md", "RULES.md", "OPS.md", "AGENTS.md", "BRIEF.md", "MEMORY.md", "PERSONA.md"})
+_INDEXES = frozenset({"projects/_index.md", "research/_index.md", "agents/_index.md"})
+_AGENT = re.compile(r"agents/([^/]+)\.md")
+_DAY = re.compile(r"memory/(\d{4}-\d{2}-\d{2})\.md")
+_LOG = re.compile(r"logs/(?:commits|seals)-\d{4}-\d{2}\.jsonl")
+
+
+def may_write(path: str) -> bool:
+    """Whether a workspace path is one that a commit writes."""
+    if path.startswith("clients/"):
+        client, _, inner = path.removeprefix("clients/").partition("/")
+        return _is_id(ClientId, client) and _in_space(inner)
+    return _in_space(path)
+
+
+def _in_space(path: str) -> bool:
+    if path in _NOTES or path in _INDEXES or path == "agents/RULES.md":
+        return True
+    if _LOG.fullmatch(path) or _DAY.fullmatch(path):
+        return True
+    if agent := _AGENT.fullmatch(path):
+        return _is_id(AgentId, agent[1])
+    try:
+        parse_target(path)
+    except (BadTarget, BadId):
+        return False
+    return True
+
+
+def _is_id(kind: type[AgentId] | type[ClientId], text: str) -> bool:
+    try:
+        kind(text)
+    except BadId:
+        return False
+    return True
