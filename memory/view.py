@@ -2,7 +2,7 @@
 
 A commit is durable once its redo record is; its files follow. A view reads a file together with the records that are
 pending for it, and gives the file as it is going to be. The redo log is looked at again whenever it has changed, and
-only what was added to it is parsed.
+only what was added to it is parsed. A redo log that was made elsewhere is not believed: nothing of it is shown.
 """
 
 import builtins
@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from .commit.redo import Chains, scan
+from .commit.identity import ACCEPTED, folder_name
+from .commit.redo import Chains, ForeignRedo, check_origin, scan
 from .errors import MemoryFault
 from .ids import BadId, CardId
 from .index.index import Index, empty_index, parse_index
 from .links import resolve
-from .room import REDO_LOG, open_room_file
+from .room import REDO_LOG, open_room_file, read_room_file
 from .target import CardTarget, NoteTarget, Shelf
 from .text.document import Document, NotText, decode, parse_document
 from .workspace import Space, Workspace
@@ -41,6 +42,8 @@ class _Pending:
     size: int = 0
     last: bytes = b""
     chains: Chains = field(default_factory=Chains)
+    commits: frozenset[str] = frozenset()
+    refused: ForeignRedo | None = None
 
 
 class View:
@@ -90,6 +93,16 @@ class View:
         """The paths that commits of the redo log touch, whether or not their files are written."""
         return tuple(self._chains().by_path)
 
+    def pending_commits(self) -> frozenset[str]:
+        """The ids of the commits in the redo log."""
+        self._chains()
+        return self._pending.commits
+
+    def refused(self) -> ForeignRedo | None:
+        """Why the redo log is not believed, as the pen would say it; then no reader sees anything of it."""
+        self._chains()
+        return self._pending.refused
+
     def names(self, folder: str) -> set[str]:
         """The names in a folder, with those that pending commits are going to make."""
         names = {path[len(folder) + 1 :] for path in self._chains().by_path if path.startswith(f"{folder}/")}
@@ -101,12 +114,17 @@ class View:
             self._pending = _Pending()
             return self._pending.chains
         try:
+            if self._pending.refused is not None:
+                self._pending = _Pending()  # what was refused is read anew each time: it may be accepted meanwhile
             found, known = os.fstat(fd), self._pending
             if found.st_ino == known.inode and found.st_size == known.size and self._still_there(fd):
                 return known.chains
             if found.st_ino != known.inode or found.st_size < known.size or not self._still_there(fd):
                 known = self._pending = _Pending(inode=found.st_ino)
-            self._read_on(fd, known)
+            try:
+                self._read_on(fd, known)
+            except ForeignRedo as e:
+                self._pending = known = _Pending(refused=e)
             return known.chains
         finally:
             os.close(fd)
@@ -121,8 +139,13 @@ class View:
             log.seek(known.size)
             data = log.read()
         found = scan(data, REDO_LOG)
-        for record in found.records:
-            known.chains.add(record)
+        if found.records:
+            root = self._workspace.root
+            accepted = read_room_file(root, ACCEPTED).decode("utf-8", "replace").strip()
+            for record in found.records:
+                check_origin(record, self._workspace.settings.id, folder_name(root), accepted)
+                known.chains.add(record)
+            known.commits |= {record.commit for record in found.records}
         whole = data[: len(data) - len(found.torn_tail)]
         known.size += len(whole)
         if whole:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .. import files
 from ..room import COUNTERS, MACHINE, read_room_file
+from .identity import machine_mark
 
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # nothing that is read for something else
 _MACHINE = re.compile(r"[0-9a-z]{6}")
@@ -33,9 +34,9 @@ def new_machine() -> str:
 
 
 def read_machine(room: Path) -> str | None:
-    """The machine's name; None when there is none that can be read."""
-    text = _text(room, MACHINE).strip()
-    return text if _MACHINE.fullmatch(text) else None
+    """The machine's name; None when there is none that can be read, or it was given to another folder."""
+    name, _, mark = _text(room, MACHINE).strip().partition(" ")
+    return name if _MACHINE.fullmatch(name) and mark == machine_mark(room.parent) else None
 
 
 def name_machine(room: Path, new: Callable[[], str], disk: files.Disk) -> str:
@@ -43,7 +44,13 @@ def name_machine(room: Path, new: Callable[[], str], disk: files.Disk) -> str:
     name = new()
     if not _MACHINE.fullmatch(name):
         raise ValueError(f"{name!r} is no machine name")
-    files.replace(room.parent / MACHINE, f"{name}\n".encode(), tmp=".machine.new.tmp", sync=True, disk=disk)
+    files.replace(
+        room.parent / MACHINE,
+        f"{name} {machine_mark(room.parent)}\n".encode(),
+        tmp=".machine.new.tmp",
+        sync=True,
+        disk=disk,
+    )
     return name
 
 

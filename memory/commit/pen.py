@@ -44,7 +44,9 @@ Files that are only added to (day logs, commit logs, seals) are never rewritten.
 stand there? A line that may occur twice is recorded with how often it stood there before.
 
 The commit number is one more than the highest in any space's commit log, in the redo log and in `.onepen/epoch`. So
-numbers survive the loss of `.onepen/`, and a machine doesn't give one out twice on two branches of a repository.
+numbers survive the loss of `.onepen/`, and a machine doesn't give one out twice on two branches of a repository. The
+machine's name in it is bound to the folder (identity.py), so that a copy gives out numbers under another name. So is
+the redo log, since a folder that came from elsewhere may hold one that nobody here has written.
 
 Sources: Gray and Reuter, Transaction Processing, chapter 10 (redo logging); Pillai et al., "All File Systems Are Not
 Created Equal", OSDI 2014 (what a crash may leave of a rename); renameat2(2), fsync(2).
@@ -74,6 +76,7 @@ from ..view import UnreadableText, file_names, open_file, read_file
 from ..workspace import NoSuchClient, Space, Workspace
 from . import laid, machine
 from .compose import Composed, EntryWithoutSection, IdTaken, PutRefused, compose
+from .identity import folder_name
 from .ledger import Ledger
 from .lock import NetworkFileSystem, PenLock, PenLost
 from .machine import Counters
@@ -153,6 +156,7 @@ class Pen:
         self._redo = RedoLog(workspace.root, workspace.settings.id, disk)
         self._sealed: dict[str, date] = {}
         self._machine = ""
+        self._folder = folder_name(workspace.root)
         self._epoch = 0
         self._ledger = Ledger(workspace.root)
 
@@ -335,7 +339,7 @@ class Pen:
         root = self._workspace.root
         commit = composed.commit.id
         changes = list(zip(composed.files, places_of(root, composed), strict=True))
-        record = encode(Record(self._workspace.settings.id, self._epoch, commit, composed.files))
+        record = encode(Record(self._workspace.settings.id, self._epoch, commit, composed.files, self._folder))
         check_room(root, record, composed)
         beside = laid.lay(root, commit, changes, composed.contents, self._disk)
         try:

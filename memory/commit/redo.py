@@ -23,6 +23,7 @@ from ..errors import MemoryFault
 from ..files import sha256
 from ..history import sort_key
 from ..ids import shown
+from ..room import REDO_LOG
 from .reach import may_write
 from .splice import Splice, spliced
 
@@ -90,12 +91,13 @@ FileChange = Rewrite | Addition
 
 @dataclass(frozen=True)
 class Record:
-    """One commit; paths are relative to the workspace."""
+    """One commit; paths are relative to the workspace, `folder` names the one that it was made in (identity.py)."""
 
     workspace: str
     epoch: int
     commit: str
     files: tuple[FileChange, ...]
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,7 @@ def encode(record: Record) -> bytes:
         {
             "v": VERSION,
             "workspace": record.workspace,
+            "folder": record.folder,
             "epoch": record.epoch,
             "commit": record.commit,
             "files": [_to_json(change) for change in record.files],
@@ -159,7 +162,7 @@ def encode(record: Record) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
-def scan(data: bytes, path: str = ".onepen/redo/log") -> Scan:
+def scan(data: bytes, path: str = REDO_LOG) -> Scan:
     """Read a redo log; raises RedoDamaged, or ForeignRedo for a record of another version or for no file of memory."""
     records: list[Record] = []
     bad: tuple[int, int] | None = None  # line number, offset
@@ -176,6 +179,19 @@ def scan(data: bytes, path: str = ".onepen/redo/log") -> Scan:
     if bad is not None and _holds_record(data[bad[1] :]):
         raise RedoDamaged(path, bad[0])
     return Scan(tuple(records), data[bad[1] :] if bad else b"")
+
+
+def check_origin(record: Record, workspace: str, folder: str, accepted: str, path: str = REDO_LOG) -> None:
+    """Raise ForeignRedo for a record that was not made for this workspace and in this folder, or accepted for it."""
+    if record.workspace != workspace:
+        reason = f"written for another workspace ({shown(record.workspace)}, this one is {workspace})"
+        raise ForeignRedo(path, reason)
+    if record.folder != folder and accepted != folder:
+        reason = (
+            "written in another folder, as when a workspace was copied or restored, or by a stranger. If the workspace "
+            f"is your own copy, `echo {folder} > .onepen/redo/accepted` lets the next command finish its commits"
+        )
+        raise ForeignRedo(path, reason)
 
 
 def settle(records: Iterable[Record], read: Callable[[str], bytes | None]) -> tuple[Outcome, ...]:
@@ -321,6 +337,7 @@ def _record(body: bytes, path: str) -> Record:
             int(found["epoch"]),
             str(found["commit"]),
             tuple(_from_json(change) for change in found["files"]),
+            str(found.get("folder", "")),
         )
         sort_key(record.commit)  # it becomes part of file names
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:

@@ -6,8 +6,9 @@ from pathlib import Path
 from .. import files
 from ..errors import MemoryFault
 from ..problem import Problem
-from ..room import REDO_LOG, open_room_file
-from .redo import ForeignRedo, Scan, scan
+from ..room import REDO_LOG, open_room_file, read_room_file
+from .identity import ACCEPTED, folder_name
+from .redo import Scan, check_origin, scan
 
 
 class SyncInDoubt(MemoryFault):
@@ -32,10 +33,9 @@ class RedoLog:
             with os.fdopen(fd, "rb") as file:
                 data = file.read()
         found = scan(data, REDO_LOG)
+        accepted = read_room_file(self._root, ACCEPTED).decode("utf-8", "replace").strip()
         for record in found.records:
-            if record.workspace != self._workspace:
-                reason = f"written for another workspace ({record.workspace}, this one is {self._workspace})"
-                raise ForeignRedo(REDO_LOG, reason)
+            check_origin(record, self._workspace, folder_name(self._root), accepted, REDO_LOG)
         self.size = len(data) - len(found.torn_tail)
         return found
 
@@ -69,4 +69,6 @@ class RedoLog:
     def trim(self) -> None:
         """Empty the log: everything in it is in files that are on the disk."""
         files.truncate(self._path, 0, disk=self._disk)
+        if (self._root / ACCEPTED).exists():
+            files.remove(self._root / ACCEPTED, disk=self._disk)
         self.size = 0

@@ -11,7 +11,8 @@ from ..clock import Clock
 from ..history import Commit, commit_id, read_commits, sort_key
 from ..holder import holder
 from ..problem import Problem
-from ..view import REDO_LOG, View
+from ..room import REDO_LOG, inspect_room
+from ..view import View
 from ..workspace import Space, Workspace
 from . import machine
 from .compose import compose
@@ -54,12 +55,18 @@ class Rehearsal:
 
     @classmethod
     def open(cls, view: Foreseen, clock: Clock) -> Self:
-        """Raises what keeps the pen from being taken but needs no lock to be seen: NetworkFileSystem, RedoDamaged."""
+        """Raises what keeps the pen from being taken but needs no lock to be seen.
+
+        NetworkFileSystem, RoomUnfit, RedoDamaged or ForeignRedo.
+        """
         root = view.workspace.root
         kind = network_file_system(root)
         if kind is not None:
             raise NetworkFileSystem(str(root), kind)
-        view.pending_paths()
+        inspect_room(root)
+        refused = view.refused()
+        if refused is not None:
+            raise refused
         return cls(view, clock)
 
     @property

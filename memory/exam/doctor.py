@@ -4,6 +4,7 @@ Nothing is written and nothing is deleted here. A file that can't be read is a p
 the rest from being examined; only damage in the redo log ends it, since then nobody can say what the files should be.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -15,17 +16,19 @@ from ..ids import BadId, CardId, Id
 from ..index.index import parse_index
 from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
+from ..room import REDO_LOG
 from ..target import Shelf
 from ..text.daylog import Seal, check_seals, parse_seals
 from ..text.document import parse_document
 from ..view import View
 from ..workspace import SHELVES, Space
-from .legible import judged, led_out, legible, names_in
+from .legible import judged, led_out, legible, names_in, without_path
 from .lint import front_problems, note_problems, text_problems
 from .names import is_left, name_problems
 from .shelf import ShelfExam, index_problems
 
 HOUSE_NOTES = ("RULES.md", "OPS.md", "AGENTS.md", "SOUL.md", "USER.md", "BRIEF.md", "MEMORY.md")
+_COMMIT = re.compile(r"c\d+-[0-9a-z]{6}")
 MAX_TASK_FILES = 20_000
 CLIENT_NOTES = ("PERSONA.md", "USER.md", "OPS.md", "BRIEF.md", "MEMORY.md")
 
@@ -35,6 +38,8 @@ def examine(view: View) -> tuple[Problem, ...]:
     found = sorted(_problems(view), key=lambda p: (p.path, p.line, p.kind, p.message))
     if any(problem.kind == "leftover" for problem in found) and holder(view.workspace) is not None:
         found = [problem for problem in found if problem.kind != "leftover"]  # a write that is going on
+    elif view.refused() is not None or view.pending_commits():
+        found = [problem for problem in found if problem.kind != "leftover" or not _needed(view, problem.path)]
     return tuple(found)
 
 
@@ -55,10 +60,19 @@ def _problems(view: View) -> Iterator[Problem]:
 
 
 def _pending(view: View) -> Iterator[Problem]:
+    refused = view.refused()
+    if refused is not None:
+        yield Problem(REDO_LOG, 0, "redo_foreign", "error", without_path(refused))
     waiting = len(view.pending_paths())
     if waiting and holder(view.workspace) is None:  # while a pen is held, that is how it works
         message = f"commits that touch {waiting} files are not settled yet; the next command that writes does it"
-        yield Problem(".onepen/redo/log", 0, "commit_pending", "info", message)
+        yield Problem(REDO_LOG, 0, "commit_pending", "info", message)
+
+
+def _needed(view: View, path: str) -> bool:
+    """Whether rolling forward looks at a temporary file: it may hold a person's save that was swapped out."""
+    tag = path.removesuffix(".tmp").rpartition(".")[2]
+    return tag in view.pending_commits() or (view.refused() is not None and _COMMIT.fullmatch(tag) is not None)
 
 
 def _notes(view: View, space: Space) -> Iterator[Problem]:

@@ -16,6 +16,7 @@ import pytest
 
 from onepen.memory.change import Change, Put
 from onepen.memory.commit import machine
+from onepen.memory.commit.identity import ACCEPTED, folder_name, machine_mark
 from onepen.memory.commit.pen import AlreadyCommitted, Pen, RecoveryNeeded, Unfinished
 from onepen.memory.files import is_tmp
 from onepen.memory.history import read_commits
@@ -68,7 +69,7 @@ def start(folder: Path) -> Path:
     (root / "projects").mkdir(parents=True)
     (root / "memory").mkdir()
     (root / ".onepen").mkdir()
-    (root / ".onepen" / "machine").write_text("k3x9ab\n")
+    (root / ".onepen" / "machine").write_text(f"k3x9ab {machine_mark(root)}\n")
     (root / ".onepen" / "ballast").touch()
     (root / "onepen.toml").write_text('id = "abcdefgh1234"\n')
     (root / "projects" / "kiln.md").write_text("# Kiln\n\n## Firing\n\n- fire at 1200\n\n## Hosting\n\nGandi.\n")
@@ -83,6 +84,8 @@ def again(start: Path) -> Workspace:
     root = start.parent / "ws"
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(start, root, symlinks=True)
+    (root / ".onepen" / "machine").write_text(f"k3x9ab {machine_mark(root)}\n")
+    (root / ACCEPTED).write_text(folder_name(root))
     return open_workspace(root)
 
 

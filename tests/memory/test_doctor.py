@@ -10,6 +10,7 @@ import pytest
 from onepen.memory.change import Change
 from onepen.memory.clock import SystemClock
 from onepen.memory.commit.pen import Pen
+from onepen.memory.commit.redo import scan
 from onepen.memory.exam.doctor import examine
 from onepen.memory.history import Commit, TextChange, commit_json
 from onepen.memory.ids import CardId
@@ -263,6 +264,8 @@ def test_while_a_pen_is_held_its_work_is_no_problem(root: Path) -> None:
         assert found(root) == []
         log = (root / REDO_LOG).read_bytes()
     (root / REDO_LOG).write_bytes(log)
+    commit = scan(log).records[0].commit
+    put(root, f"research/.clay.md.{commit}.tmp", "recovery looks at it first")
     assert found(root) == [
         (".onepen/redo/log", 0, "commit_pending", "info"),
         ("research/.clay.md.c2-abcdef.tmp", 0, "leftover", "warning"),

@@ -9,6 +9,7 @@ from textwrap import dedent
 import pytest
 
 from onepen.memory.change import Change, FileEntry, Put
+from onepen.memory.commit.identity import ACCEPTED, folder_name, machine_mark
 from onepen.memory.commit.pen import AlreadyCommitted, EntryWithoutSection, IdTaken, Pen, PutRefused
 from onepen.memory.commit.redo import Addition, ForeignRedo, Line, Record, RedoDamaged, encode, scan
 from onepen.memory.files import sha256
@@ -64,7 +65,7 @@ def workspace(tmp_path: Path) -> Workspace:
     (root / "onepen.toml").write_text('id = "abcdefgh1234"\n')
     (root / "projects" / "kiln.md").write_text(KILN)
     (root / "projects" / "_index.md").write_text(INDEX)
-    (root / ".onepen" / "machine").write_text("k3x9ab\n")
+    (root / ".onepen" / "machine").write_text(f"k3x9ab {machine_mark(root)}\n")
     return open_workspace(root)
 
 
@@ -278,7 +279,7 @@ def test_two_clones_merge_by_union(workspace: Workspace, tmp_path: Path) -> None
     shutil.copytree(workspace.root, tmp_path / "other", ignore=shutil.ignore_patterns(".onepen"))
     other = open_workspace(tmp_path / "other")
     (other.machine_room).mkdir()
-    (other.machine_room / "machine").write_text("zzzzzz\n")
+    (other.machine_room / "machine").write_text(f"zzzzzz {machine_mark(other.root)}\n")
     with open_pen(workspace) as pen, open_pen(other) as theirs:
         mine = [pen.commit(note), pen.commit(note)]
         made = [theirs.commit(note)]
@@ -472,9 +473,12 @@ REDO = ".onepen/redo/log"
 
 
 def pending(workspace: Workspace, tmp_path: Path) -> bytes:
-    """The redo log of a pen that has committed and not put down."""
+    """The redo log of a pen that has committed and not put down, made in a copy and accepted here."""
     copy = tmp_path / "writing"
     shutil.copytree(workspace.root, copy)
+    (copy / ".onepen" / "machine").write_text(f"k3x9ab {machine_mark(copy)}\n")
+    (workspace.machine_room / "redo").mkdir()
+    (workspace.root / ACCEPTED).write_text(folder_name(workspace.root) + "\n")
     with open_pen(open_workspace(copy)) as pen:
         pen.commit(REFIRE)
         pen.commit(Change(None, "x", "user:ana", log=(("note", "x"),)))
@@ -482,7 +486,6 @@ def pending(workspace: Workspace, tmp_path: Path) -> bytes:
 
 
 def test_a_pending_commit_is_rolled_forward_with_a_notice(workspace: Workspace, tmp_path: Path) -> None:
-    (workspace.machine_room / "redo").mkdir()
     (workspace.root / REDO).write_bytes(pending(workspace, tmp_path))
     view = View(workspace)
     assert "1220" in (view.text("projects/kiln.md") or "")
@@ -497,7 +500,6 @@ def test_a_pending_commit_is_rolled_forward_with_a_notice(workspace: Workspace, 
 
 def test_a_torn_tail_is_cut_with_a_copy(workspace: Workspace, tmp_path: Path) -> None:
     data = pending(workspace, tmp_path)
-    (workspace.machine_room / "redo").mkdir()
     (workspace.root / REDO).write_bytes(data[:-10])
     with open_pen(workspace) as pen:
         assert [p.kind for p in pen.recovered] == ["redo_torn", "redo_rolled_forward"]
@@ -525,7 +527,6 @@ def test_rubbish_in_the_redo_log_is_set_aside_once(workspace: Workspace, rubbish
 def test_damage_before_a_good_record_stops_and_cuts_nothing(workspace: Workspace, tmp_path: Path) -> None:
     data = pending(workspace, tmp_path)
     damaged = data[:50] + b"X" + data[51:]
-    (workspace.machine_room / "redo").mkdir()
     (workspace.root / REDO).write_bytes(damaged)
     before = untouched(workspace)
     for _ in range(2):
@@ -541,10 +542,9 @@ def test_damage_before_a_good_record_stops_and_cuts_nothing(workspace: Workspace
 def test_another_workspaces_redo_log_is_refused(workspace: Workspace, tmp_path: Path) -> None:
     data = pending(workspace, tmp_path)
     (workspace.root / "onepen.toml").write_text('id = "zyxwvuts9876"\n')
-    (workspace.machine_room / "redo").mkdir()
     (workspace.root / REDO).write_bytes(data)
     before = untouched(workspace)
-    with pytest.raises(ForeignRedo, match=r"another workspace \(abcdefgh1234, this one is zyxwvuts9876\)"):
+    with pytest.raises(ForeignRedo, match=r"another workspace \('abcdefgh1234', this one is zyxwvuts9876\)"):
         open_pen(open_workspace(workspace.root))
     assert untouched(workspace) == before
 
@@ -565,8 +565,44 @@ def test_a_planted_redo_log_writes_nothing(workspace: Workspace, path: str) -> N
     assert not (workspace.root.parent / "outside").exists()
 
 
+def test_a_copy_with_a_pending_commit_is_explained_and_finishes_it_when_accepted(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    data = pending(workspace, tmp_path)
+    (workspace.root / REDO).write_bytes(data)
+    (workspace.root / ACCEPTED).unlink()
+    before = untouched(workspace)
+    with pytest.raises(ForeignRedo, match="written in another folder") as caught:
+        open_pen(workspace)
+    assert caught.value.exit_code == 6
+    assert untouched(workspace) == before
+    assert (workspace.root / REDO).read_bytes() == data
+    told = caught.value.message
+    (workspace.root / ACCEPTED).write_text(told.partition("echo ")[2].partition(" >")[0] + "\n")
+    with open_pen(workspace) as pen:
+        assert [p.kind for p in pen.recovered] == ["redo_rolled_forward"]
+    assert not (workspace.root / ACCEPTED).exists()
+    assert "1220" in read(workspace, "projects/kiln.md")
+
+
+def test_a_copied_folder_gives_out_its_numbers_under_another_name(workspace: Workspace, tmp_path: Path) -> None:
+    note = Change(None, "x", "user:ana", log=(("note", "x"),))
+    with open_pen(workspace) as pen:
+        pen.commit(note)
+    shutil.copytree(workspace.root, tmp_path / "copy")
+    workspace.root.rename(tmp_path / "renamed")
+    with open_pen(open_workspace(tmp_path / "renamed")) as pen:
+        mine = pen.commit(note)
+    with open_pen(open_workspace(tmp_path / "copy")) as pen:
+        theirs = pen.commit(note)
+    assert mine.id == "c2-k3x9ab"
+    assert theirs.id.startswith("c2-")
+    assert theirs.id != mine.id
+    with open_pen(open_workspace(tmp_path / "copy")) as pen:
+        assert pen.commit(note).id == "c3-" + theirs.id[3:]
+
+
 def test_a_persons_edit_after_a_crash_stays_and_what_was_due_lies_beside(workspace: Workspace, tmp_path: Path) -> None:
-    (workspace.machine_room / "redo").mkdir()
     (workspace.root / REDO).write_bytes(pending(workspace, tmp_path))
     mine = KILN.replace("- fire at 1200", "- never fire again")
     (workspace.root / "projects" / "kiln.md").write_text(mine)

@@ -24,7 +24,8 @@ def test_the_files_of_memory_are_written(path: str) -> None:
      "Makefile", "../x.md", "projects/../.git/config", "/etc/passwd", "projects/kiln/.git/config", "projects//x.md",
      "projects/Kiln.md", "clients/acme/.git/config", "clients/../MEMORY.md", "clients/acme",
      "clients/acme/clients/b/MEMORY.md", "staging/t1/task.md", "chats/x.jsonl", "logs/usage-2026-11.jsonl",
-     "memory/notes.md", "agents/x/y.md", "agents/CLAUDE.md", "projects/kiln/a\n.md", "MEMORY.md\n", "projects/kiln/.envrc", "", "README.md", ".envrc"],
+     "memory/notes.md", "agents/x/y.md",
+     "agents/CLAUDE.md", "projects/kiln/a\n.md", "MEMORY.md\n", "projects/kiln/.envrc", "", "README.md", ".envrc"],
 )  # fmt: skip
 def test_nothing_else_is(path: str) -> None:
     assert not may_write(path)

@@ -1,3 +1,4 @@
+import shutil
 from datetime import date
 from pathlib import Path
 
@@ -5,6 +6,10 @@ import pytest
 
 from onepen.memory.change import Change
 from onepen.memory.commit.pen import Pen
+from onepen.memory.commit.redo import ForeignRedo
+from onepen.memory.commit.rehearsal import Foreseen, Rehearsal
+from onepen.memory.exam.doctor import examine
+from onepen.memory.history import read_commits
 from onepen.memory.ids import CardId, ClientId
 from onepen.memory.links import LinkLeadsOut
 from onepen.memory.target import CardTarget, NoteTarget
@@ -135,3 +140,33 @@ def test_an_edit_by_hand_is_seen_while_a_commit_is_pending(workspace: Workspace)
         pen.commit(create("cones"))
         (workspace.root / "research" / "cones.md").write_text("by hand\n")
         assert view.text("research/cones.md") == "by hand\n"
+
+
+@pytest.mark.parametrize("planted", ["another workspace", "another folder"])
+def test_nothing_is_shown_of_a_redo_log_from_elsewhere(workspace: Workspace, tmp_path: Path, planted: str) -> None:
+    with Pen.open(workspace, CLOCK) as pen:
+        pen.commit(create("cones"))
+        records = (workspace.root / REDO).read_bytes()
+    for path in ("research/cones.md", "research/_index.md", "memory/2026-11-30.md", "logs/commits-2026-11.jsonl"):
+        (workspace.root / path).unlink()
+    if planted == "another workspace":
+        (workspace.root / "onepen.toml").write_text('id = "zyxwvuts9876"\n')
+    else:
+        workspace.machine_room.rename(tmp_path / "old")
+        shutil.copytree(tmp_path / "old", workspace.machine_room)
+    (workspace.root / REDO).write_bytes(records)
+    view = View(open_workspace(workspace.root))
+    for _ in range(2):
+        assert view.cards(workspace.house, "research") == ()
+        assert view.text("research/cones.md") is None
+        assert read_commits(view, workspace.house) == ()
+        assert view.pending_paths() == ()
+        refused = view.refused()
+        assert refused is not None
+        assert planted in refused.message
+    found = [(p.path, p.level) for p in examine(view) if p.kind == "redo_foreign"]
+    assert found == [(REDO, "error")]
+    with pytest.raises(ForeignRedo, match=planted):
+        Pen.open(open_workspace(workspace.root), CLOCK)
+    with pytest.raises(ForeignRedo, match=planted):
+        Rehearsal.open(Foreseen(open_workspace(workspace.root)), CLOCK)
