@@ -27,10 +27,13 @@ from .ranking import ANSWERED, Ranking, Scored, beginning_of
 __all__ = ["ANSWERED", "PLACES", "Hit", "Passage", "Query", "Ranking", "ScanSearch", "Scored", "Search", "passages"]
 
 PLACES = frozenset({"cards", "log", "chat", "research"})
-"""Where a search may look: project cards and their files; day logs and MEMORY.md; chats; findings."""
+"""Where a search may look: cards, findings and files of projects; day logs and MEMORY.md; chats; findings alone."""
 
 MAX_PROJECT_FILES = 2_000
-_PLACE_OF: dict[Shelf, str] = {"projects": "cards", "research": "research"}
+_PLACES_OF: dict[Shelf, frozenset[str]] = {
+    "projects": frozenset({"cards"}),
+    "research": frozenset({"cards", "research"}),
+}
 _CHARACTERS_A_PASSAGE = 200
 
 
@@ -103,7 +106,7 @@ class ScanSearch:
             else:
                 others += len(each.text) // _CHARACTERS_A_PASSAGE + 1
         for shelf in SHELVES:
-            if _PLACE_OF[shelf] in query.where:
+            if not _PLACES_OF[shelf].isdisjoint(query.where):
                 lines = self._index_lines(shelf, said[shelf], words, found)
                 found += [p for p in lines if _in_range(p.date, query.since, query.until)]
         best = Ranking(found, others=others).find(query.text, query.limit, said=True)
@@ -153,7 +156,7 @@ class ScanSearch:
         if "cards" in where:
             yield from self._shelf("projects")
             yield from self._project_files()
-        if "research" in where:
+        if not _PLACES_OF["research"].isdisjoint(where):
             yield from self._shelf("research")
         if "log" in where:
             yield from self._file("MEMORY.md")

@@ -62,7 +62,8 @@ def search(
     since: Annotated[str | None, typer.Option(metavar="DAY", help="Not before this day, such as 2026-11-01.")] = None,
     until: Annotated[str | None, typer.Option(metavar="DAY", help="Not after this day.")] = None,
     where: Annotated[
-        str | None, typer.Option("--in", metavar="PLACES", help="Some of cards,log,chat,research. [all of them]")
+        str | None,
+        typer.Option("--in", metavar="PLACES", help="Some of cards,log,chat,research (findings alone). [all]"),
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", help="At most so many hits.", min=1, max=1000)] = 10,
     all_clients: AllClients = False,

@@ -63,7 +63,7 @@ def test_of_front_matter_only_the_title_is_found(view: View) -> None:
 @pytest.mark.parametrize(
     ("place", "path"),
     [
-        ("cards", "projects/kiln/post.txt"),
+        ("cards", "research/clay.md"),
         ("research", "research/clay.md"),
         ("log", "memory/2026-11-28.md"),
         ("chat", "chats/s1.jsonl"),
@@ -73,6 +73,19 @@ def test_each_place_is_searched_by_itself(view: View, place: str, path: str) -> 
     hits = found(view, Query("clay launch stoneware", where=frozenset({place})))
     assert hits[0][0] == path
     assert found(view, Query("clay launch stoneware", where=frozenset())) == []
+
+
+def test_findings_are_cards_and_can_be_searched_alone(view: View) -> None:
+    def paths(where: str) -> set[str]:
+        return {path for path, _, _ in found(view, Query("celadon stoneware", where=frozenset({where})))}
+
+    assert paths("cards") == {"projects/kiln.md", "research/clay.md"}
+    assert paths("research") == {"research/clay.md"}
+
+
+def test_a_sum_is_found_without_its_cents(view: View) -> None:
+    (view.workspace.root / "projects/rent.md").write_text("# Rent\n\nIt is 1.850,00 euros.\n\nOr 1.900.\n")
+    assert found(view, Query("1.850"))[0] == ("projects/rent.md", 3, "It is 1.850,00 euros.")
 
 
 def test_what_was_learned_belongs_to_the_log(view: View) -> None:
