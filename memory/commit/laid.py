@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import files
+from ..history import sort_key
 from ..links import LinkLeadsOut, resolve
 from ..room import read_room_file
 from .redo import FileChange, Rewrite
@@ -66,6 +67,7 @@ def clear(root: Path, recorded: Iterable[str], disk: files.Disk) -> None:
     try:
         note = json.loads(read_room_file(root, NOTE) or b"null")
         commit, noted = str(note["commit"]), [(str(path), before, after) for path, before, after in note["files"]]
+        sort_key(commit)  # it becomes part of file names
     except (ValueError, TypeError, KeyError):
         return  # no note, or one that a power cut has cut short
     if commit in recorded:

@@ -198,7 +198,17 @@ def test_what_was_laid_and_may_be_a_persons_text_stays(workspace: Workspace) -> 
     assert [p.name for p in root.rglob("*") if is_tmp(p.name)] == [".kiln.md.c9-abcdef.tmp"]
 
 
-@pytest.mark.parametrize("note", ["", "{", "[]", '{"commit": "c9-abcdef"}', '{"commit": 1, "files": [1]}'])
+@pytest.mark.parametrize(
+    "note",
+    [
+        "",
+        "{",
+        "[]",
+        '{"commit": "c9-abcdef"}',
+        '{"commit": 1, "files": [1]}',
+        '{"commit": "../../x", "files": [["MEMORY.md", null, ""]]}',
+    ],
+)
 def test_a_note_that_was_cut_short_is_no_obstacle(workspace: Workspace, note: str) -> None:
     (workspace.root / laid.NOTE).write_text(note)
     with Pen.open(workspace, CLOCK, wait=0) as pen:
