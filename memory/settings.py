@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from .errors import MemoryFault
+from .wording import in_words
 
 WorkspaceId = Annotated[str, StringConstraints(pattern=r"^[0-9a-z]{8,32}$")]
 
@@ -72,4 +73,4 @@ def parse_settings(text: str, path: str = "onepen.toml") -> WorkspaceSettings:
     except ValidationError as e:
         first = e.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise SettingsUnreadable(path, f"{where}: {first['msg']}") from e
+        raise SettingsUnreadable(path, f"{where}: {in_words(dict(first))}") from e

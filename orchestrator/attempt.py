@@ -14,7 +14,7 @@ import anyio
 from ..memory import files, snapshot
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault, OnepenError
-from ..memory.ids import BadTitle, DraftId, check_title
+from ..memory.ids import BadTitle, check_title
 from ..memory.target import CardTarget, FileTarget, parse_target
 from ..memory.text.card import EditKind
 from ..memory.view import View
@@ -28,12 +28,13 @@ from ..subagents.pool import Assignment, Ending, Failed, Limits, Pool, Reported,
 from ..subagents.prompt import prefix_sha, system_blocks, tools
 from .conversation import Conversation, Prefix
 from .dossier import Dossier
+from .errors import AttemptTaken
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptReported, AttemptTimedOut, DraftFacts
 from .findings import heading_of
 from .lookup import Lookup
 from .naming import free_target
 from .plan import Spawn
-from .review import bound_of, index_of, provenance_of
+from .review import facts_of, provenance_of
 from .transcript import stored_replies
 
 ANSWER = "answer.md"
@@ -89,11 +90,16 @@ class Attempt:
         return self._event(spawn.attempt, ending, refused=host.refused)
 
     def _prepared(self, spawn: Spawn) -> tuple[Assignment, Prefix]:
-        """The assignment and the prefix, both from the snapshot that the worker reads, too."""
+        """The assignment and the prefix, both from the snapshot that the worker reads, too.
+
+        What lies in the folder of an earlier attempt may be a person's by now: an attempt has a folder of its own.
+        """
         dossier, sheet = self._dossier, self._dossier.sheet
         taken = snapshot.take(self._view, dossier.space)
         place = snapshot.store(self._workspace, taken)
         turns = min(sheet.turns, self._definition.max_turns or sheet.turns)
+        if os.path.lexists(dossier.folder.attempt(spawn.attempt)):
+            raise AttemptTaken(dossier.task, spawn.attempt)
         files.make_folder(dossier.folder.drafts(spawn.attempt))
         files.make_folder(dossier.folder.inputs)
         assignment = Assignment(
@@ -152,20 +158,7 @@ class Attempt:
 
     def _facts(self, attempt: int) -> tuple[DraftFacts, ...]:
         """What lies in drafts/, numbered after the drafts of earlier attempts."""
-        dossier = self._dossier
-        offset = len(dossier.state.drafts)
-        facts: list[DraftFacts] = []
-        for k, found in enumerate(collect(dossier.folder, dossier.task, attempt), start=offset + 1):
-            id_ = DraftId.of(dossier.task, k)
-            if found.draft is None:
-                reason = "; ".join(f.message for f in found.findings)
-                facts.append(DraftFacts(id_, found.name, "", found.sha256, blocked=True, reason=reason))
-                continue
-            before = self._view.bytes(dossier.space.path(found.draft.target))
-            bound = bound_of(found.draft, before, index_of(self._view, dossier.space, found.draft.target))
-            target = str(found.draft.target)
-            facts.append(DraftFacts(id_, found.name, target, bound.sha256, bound.section, index=bound.index))
-        return tuple(facts)
+        return facts_of(self._view, self._dossier, attempt, len(self._dossier.state.drafts))
 
     def _write_report(self, summary: str, answer: str | None) -> None:
         text = f"# Report\n\n{summary.strip()}\n" + (f"\n## Answer\n\n{answer.strip()}\n" if answer else "")

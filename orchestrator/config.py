@@ -11,6 +11,7 @@ from platformdirs import user_config_path
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from ..memory.wording import in_words, key_of
 from .errors import OrchestratorFault
 
 FILE = "config.toml"
@@ -59,4 +60,4 @@ def load_config() -> Config:
         raise ConfigUnreadable(config_file(), f"not TOML: {e}") from e
     except ValidationError as e:
         first = e.errors()[0]
-        raise ConfigUnreadable(config_file(), f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from e
+        raise ConfigUnreadable(config_file(), f"{key_of(first['loc'])}: {in_words(dict(first))}") from e

@@ -1,13 +1,12 @@
 """A person's word on drafts: bound to what was shown, committed at once, or answered with what is in the way."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ..memory.files import sha256 as sha256_of
 from ..memory.history import read_commits
 from ..memory.view import View
 from ..memory.workspace import Space
-from ..staging.verdict import Accepted, Refused, moved_on
+from ..staging.verdict import Accepted, Bound, Refused, moved_on
 from .commit import NotWritten, Scribe, Written
 from .desk import Desk
 from .dossier import Dossier
@@ -44,9 +43,11 @@ class Decider:
         examined = self._examined(dossier, state)
         vouched = sha256 is not None and sha256.lower() == examined.bound.sha256
         refused = _refusal(state)
-        moved = _moved(state, examined, sha256) or (None if vouched else refused)
+        moved = _moved(dossier, state, examined, sha256) or (None if vouched else refused)
         if examined.blocked and not examined.conflict:
             return self._not_now(dossier, state, examined, "blocked", _blocks(examined))
+        if examined.conflict and moved is not None:
+            return self._not_now(self._show(dossier, state, examined), state, examined, "conflict", _blocks(examined))
         if moved is not None:
             dossier = self._show(dossier, state, examined)
             shown = draft_view(dossier, state, examined, with_diff=True)
@@ -94,6 +95,8 @@ class Decider:
         event, came = self._scribe.carry_out(dossier, state, verdict, examined)
         dossier = self._noted(dossier, event, came.commit if isinstance(came, Written) else None)
         now = dossier.state.draft(state.id) or state
+        if isinstance(came, NotWritten) and came.kind == "changed":
+            dossier = self._show(dossier, now, examined)  # the diff is shown below
         view = draft_view(dossier, now, examined, with_diff=isinstance(came, NotWritten))
         if isinstance(came, Written):
             return Decision(view, "already" if came.again else "committed", note, came.commit, came.paths)
@@ -133,17 +136,28 @@ def paths_of(view: View, space: Space, commit: str) -> tuple[str, ...]:
     return next((c.paths for c in read_commits(view, space) if c.id == commit), ())
 
 
-def _moved(state: DraftState, examined: Examined, sha256: str | None) -> str | None:
+def _moved(dossier: Dossier, state: DraftState, examined: Examined, sha256: str | None) -> str | None:
     """What keeps an approval from counting for the draft as it is; None when it does.
 
-    With `sha256` the person vouches for the file's bytes; the section still has to be as it was last shown.
+    With `sha256` the person vouches for the file's bytes. What these bytes would change has to be as it was when a
+    diff of them was last shown; bytes that were never shown are the person's own, and nothing else was seen of them.
     """
     now = examined.bound
-    if sha256 is not None:
-        if sha256.lower() != now.sha256:
-            return f"the draft's sha256 is {now.sha256}, not the one that was given"
-        return moved_on(replace(state.shown, sha256=now.sha256), now)
-    return moved_on(state.shown, now)
+    if sha256 is None:
+        return moved_on(state.shown, now)
+    if sha256.lower() != now.sha256:
+        return f"the draft's sha256 is {now.sha256}, not the one that was given"
+    then = _last_shown(dossier, state, now.sha256)
+    return None if then is None else moved_on(then, now)
+
+
+def _last_shown(dossier: Dossier, state: DraftState, sha256: str) -> Bound | None:
+    """What was bound when these bytes were last shown; None when they never were."""
+    if state.shown.sha256 == sha256:
+        return state.shown
+    shown = [e.event.bound for e in dossier.entries if isinstance(e.event, Shown) and e.event.draft == state.id]
+    first = Bound(state.facts.sha256, state.facts.section, state.facts.index)
+    return next((bound for bound in (*reversed(shown), first) if bound.sha256 == sha256), None)
 
 
 def _refusal(state: DraftState) -> str | None:

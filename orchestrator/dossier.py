@@ -1,8 +1,14 @@
-"""A task as it lies in staging/: its sheet, its journal replayed, its folder; and how a prefix of its id finds it."""
+"""A task as it lies in staging/: its sheet, its journal replayed, its folder; and how a prefix of its id finds it.
+
+A journal can be damaged by hand or by a merge: emptied, cut, full of conflict markers. Then what it still says is
+believed, `damage` says what it can't tell, and `rebuild.py` goes on from the task's folder. Nothing is passed over in
+silence.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault
@@ -12,14 +18,18 @@ from ..memory.problem import Problem
 from ..memory.workspace import Space, Workspace
 from ..staging.folder import SheetUnreadable, TaskFolder, TaskSheet
 from .errors import AmbiguousId, NoSuchDraft, NoSuchTask
-from .events import Event, TaskAdded
-from .journal import Entry, Journal
+from .events import DraftEvent, Event, Rebuilt, TaskAdded
+from .journal import Entry, Journal, Reading
 from .plan import DraftState, TaskState, replay, step
+
+DAMAGED = "journal_damaged"
+OPEN = frozenset({"waiting", "approved", "conflict"})
+DRAFT_EVENTS = get_args(DraftEvent)
 
 
 @dataclass(frozen=True)
 class Dossier:
-    """One task of a space, as its files tell it now."""
+    """One task of a space, as its files tell it now; `damage` is why its journal may know less than its folder."""
 
     space: Space
     sheet: TaskSheet
@@ -28,6 +38,7 @@ class Dossier:
     entries: tuple[Entry, ...]
     problems: tuple[Problem, ...]
     journal: Journal
+    damage: tuple[Problem, ...] = ()
 
     @property
     def task(self) -> TaskId:
@@ -36,6 +47,10 @@ class Dossier:
     def happened(self, event: Event) -> "Dossier":
         """Journals an event, synced when this returns, and gives the dossier after it."""
         self.journal.append(event)
+        return self.knowing(event)
+
+    def knowing(self, event: Event) -> "Dossier":
+        """The dossier as it will be after an event that is not journalled yet."""
         return replace(self, state=step(self.state, event)[0])
 
     def happened_already(self, event: Event, commit: str) -> tuple["Dossier", tuple[str, ...]]:
@@ -66,13 +81,44 @@ def open_dossier(space: Space, task: TaskId, clock: Clock) -> Dossier:
     A task whose journal was never begun (its orchestrator died while making it) begins with its sheet.
     """
     folder = TaskFolder(space.staging(task))
+    highest = folder.highest()  # asked first: an attempt that starts meanwhile is journalled before it has a folder
     sheet = folder.sheet()
     if sheet.task != task or sheet.client != space.client:
         raise SheetUnreadable(f"it belongs to task {sheet.task} of {sheet.client or 'the house'}, not here")
     journal = Journal(folder.run_journal, clock, space.path(f"staging/{task}/run.jsonl"))
     reading = journal.read()
-    state = replay(reading.events or (TaskAdded(task, sheet.agent, sheet.answer),))
-    return Dossier(space, sheet, folder, state, reading.entries, reading.problems, journal)
+    begun = isinstance(next(iter(reading.events), None), TaskAdded)
+    events = reading.events if begun else (TaskAdded(task, sheet.agent, sheet.answer), *reading.events)
+    state = replay(events)
+    told = any(isinstance(event, Rebuilt) for event in reading.events)
+    lost = bool(reading.events) and not begun and not told
+    damage = tuple(_damage(reading, journal.shown, lost=lost, gap=_gap(events, state, highest)))
+    return Dossier(space, sheet, folder, state, reading.entries, reading.problems, journal, damage)
+
+
+def _damage(reading: Reading, path: str, *, lost: bool, gap: str) -> Iterator[Problem]:
+    """What a journal can't tell any more: its unreadable lines, else what is missing."""
+    errors = tuple(problem for problem in reading.problems if problem.level == "error")
+    yield from errors
+    if lost:
+        yield Problem(path, 1, DAMAGED, "error", "the line that begins a task's journal is missing")
+    if gap and not errors:
+        yield Problem(path, 0, DAMAGED, "error", gap)
+
+
+def _gap(events: Iterable[Event], state: TaskState, highest: int) -> str:
+    """What shows that lines are missing; "" when nothing does."""
+    known = TaskState()
+    unknown = ""
+    for event in events:
+        known = step(known, event)[0]
+        if isinstance(event, Rebuilt):
+            unknown = ""
+        elif isinstance(event, DRAFT_EVENTS) and known.draft(event.draft) is None:
+            unknown = event.draft
+    if highest > state.attempt:
+        return f"the folder of attempt {highest} is there, but no line tells of that attempt"
+    return f"a line tells of draft {unknown}, but none tells where it came from" if unknown else ""
 
 
 def task_ids(space: Space) -> tuple[TaskId, ...]:
@@ -104,20 +150,48 @@ def dossiers(spaces: Iterable[Space], clock: Clock) -> Iterator[Dossier]:
 
 
 def unreadable(spaces: Iterable[Space], clock: Clock) -> Iterator[Problem]:
-    """What is wrong in staging/: sheets and journals that can't be read."""
+    """What is wrong in staging/: sheets and journals that can't be read, and undecided drafts whose file is gone."""
     for space in spaces:
         for task in task_ids(space):
-            path = space.path(f"staging/{task}/task.md")
             try:
-                yield from open_dossier(space, task, clock).problems
-            except SheetUnreadable as e:
-                yield Problem(path, 0, "task_unreadable", "warning", e.message)
-            except UnsafeFile as e:
-                if e.kind != "missing":
-                    yield Problem(path, 0, "task_unreadable", "warning", e.message)
-                else:
-                    text = "a task that was never begun: its orchestrator ended while making it; it can be deleted"
-                    yield Problem(space.path(f"staging/{task}"), 0, "task_unfinished", "info", text)
+                dossier = open_dossier(space, task, clock)
+            except (SheetUnreadable, UnsafeFile) as e:
+                yield _no_sheet(space, task, e)
+            else:
+                yield from (p for p in dossier.problems if p.level != "error")
+                for problem in dossier.damage:
+                    lie = ", so drafts in the task's folder may be unknown" if dossier.folder.attempts() else ""
+                    yield replace(problem, message=f"{problem.message}{lie}; next: onepen resume {task}")
+                yield from _gone(dossier)
+
+
+def told(spaces: Iterable[Space], clock: Clock) -> tuple[str, ...]:
+    """What a person has to know who asks what waits for them: drafts that can't be told, because of what is wrong."""
+    wrong = (p for p in unreadable(spaces, clock) if p.level == "error" or p.kind == "draft_missing")
+    return tuple(map(str, wrong))
+
+
+def _no_sheet(space: Space, task: TaskId, error: SheetUnreadable | UnsafeFile) -> Problem:
+    path = space.path(f"staging/{task}/task.md")
+    missing = isinstance(error, UnsafeFile) and error.kind == "missing"
+    attempts = TaskFolder(space.staging(task)).attempts()
+    if missing and not attempts:
+        text = "a task that was never begun: its orchestrator ended while making it; it can be deleted"
+        return Problem(space.path(f"staging/{task}"), 0, "task_unfinished", "info", text)
+    reason = "it is missing" if missing else error.message
+    if attempts:
+        folders = ", ".join(f"{n}/drafts/" for n in attempts)
+        return Problem(path, 0, "task_unreadable", "error", f"{reason}; what lies in {folders} belongs to no task now")
+    return Problem(path, 0, "task_unreadable", "warning", reason)
+
+
+def _gone(dossier: Dossier) -> Iterator[Problem]:
+    """Drafts that wait for somebody and whose file is not there any more."""
+    for draft in dossier.state.drafts:
+        path = dossier.folder.drafts(draft.attempt) / draft.facts.name
+        if draft.status in OPEN and not draft.facts.blocked and not os.path.lexists(path):
+            text = f"draft {draft.id} is {draft.status}, but its file is gone; next: onepen reject {draft.id} -m REASON"
+            yield Problem(dossier.draft_path(draft), 0, "draft_missing", "warning", text)
 
 
 def find_task(workspace: Workspace, prefix: str, clock: Clock) -> Dossier:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import anyio
 
 from ..memory.clock import Clock
+from ..memory.errors import OnepenError
 from ..memory.ids import AgentId
 from ..memory.view import View
 from ..memory.workspace import Workspace
@@ -152,8 +153,7 @@ class Driver:
             self._ended(task, AttemptLost(spawn.attempt, "it was stopped"))
             raise
         except Exception as e:  # noqa: BLE001 - one task's failure, of whatever kind, is not another's
-            reason = str(e).splitlines()[0] if str(e) else "no reason given"
-            event = AttemptFailed(spawn.attempt, f"{type(e).__name__}: {reason}", again=False)
+            event = AttemptFailed(spawn.attempt, _told(e), again=False)
         self._ended(task, event)
 
     def _ended(self, task: _Running, event: AttemptEvent) -> None:
@@ -175,6 +175,17 @@ def book_attempt(dossier: Dossier, attempt: int, clock: Clock, seconds: float) -
     usage = usage_of_transcript(read_transcript(dossier.folder.transcript(attempt)))
     booking = Booking(dossier.task, attempt, sheet.agent, sheet.model, usage, 0.0, seconds)
     book(dossier.space, booking, clock.now())
+
+
+def _told(error: Exception) -> str:
+    """Why an attempt failed, in one line for people."""
+    if isinstance(error, OnepenError):
+        return error.message
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return f"the disk or system refused it: {place}{error.strerror or 'no reason given'}"
+    reason = str(error).splitlines()[0] if str(error) else "no reason given"
+    return f"a bug of onepen or its model ({type(error).__name__}: {reason})"
 
 
 def _first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -41,6 +41,15 @@ class AmbiguousId(OrchestratorFault):
         super().__init__(f"{kind} {prefix!r}: fits {len(candidates)} ids: {listed}")
 
 
+class AttemptTaken(OrchestratorFault):
+    """Raised when an attempt's folder is there before the attempt is: nothing is written into it."""
+
+    def __init__(self, task: str, attempt: int) -> None:
+        super().__init__(
+            f"staging/{task}/{attempt}: is there already, so nothing is written to it", hint=f"onepen resume {task}"
+        )
+
+
 class DraftNotEditable(OrchestratorFault):
     """Raised when a draft's file can't be opened for editing: it is a link, gone, or its attempt still runs."""
 

@@ -96,6 +96,22 @@ class Resumed:
 
 
 @dataclass(frozen=True)
+class FoundDraft:
+    """A draft that lay in an attempt's folder, of which the journal knew nothing any more."""
+
+    attempt: int
+    facts: DraftFacts
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """The journal was damaged: from here on, what the task's folder showed counts. `attempt` is its highest number."""
+
+    attempt: int
+    drafts: tuple[FoundDraft, ...] = ()
+
+
+@dataclass(frozen=True)
 class Cancelled:
     """A person asked to end it for good."""
 
@@ -145,6 +161,6 @@ class Edited:
 
 
 AttemptEvent = AttemptStarted | AttemptReported | AttemptFailed | AttemptTimedOut | AttemptLost
-TaskEvent = TaskAdded | AttemptEvent | Resumed | Cancelled
+TaskEvent = TaskAdded | AttemptEvent | Resumed | Rebuilt | Cancelled
 DraftEvent = Judged | Committed | CommitRefused | Shown | Edited
 Event = TaskEvent | DraftEvent

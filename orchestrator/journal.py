@@ -1,14 +1,15 @@
 """The run journal of a task, `staging/<task>/run.jsonl`: one line of JSON per event, from which its state is replayed.
 
-A line is `{"v": 1, "at": <ISO time>, "event": <word>, …}`. Each is synced before it is acted upon. A line cut short by
-a crash is passed over, and so is anything else that can't be read (conflict markers of a merge, a line of a later
-version): `problems` names the line, nothing is guessed.
+A line is `{"v": 1, "at": <ISO time>, "event": <word>, …}`. Each is synced before it is acted upon, so nothing was
+built on a line that a crash cut short: it is passed over. Anything else that can't be read (conflict markers of a
+merge, a line of a later version) may be the one that tells of a draft: `problems` names it as an error, nothing is
+guessed. A `rebuilt` line says what the task's folder showed then; what stands above it is damaged no more.
 """
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -20,11 +21,13 @@ from ..memory.clock import Clock
 from ..memory.files import append_record
 from ..memory.ids import BadId, DraftId
 from ..memory.problem import Problem
+from ..memory.wording import in_words, key_of
 from ..staging.finding import Finding
 from ..staging.verdict import VerdictUnreadable, parse_verdict, verdict_json
-from .events import AttemptEvent, DraftEvent, Event, Judged, TaskEvent
+from .events import AttemptEvent, DraftEvent, Event, Judged, Rebuilt, TaskEvent
 
 VERSION = 1
+UNREADABLE = "journal_line_unreadable"
 _KINDS: dict[str, type] = {
     re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind
     for kind in (*get_args(TaskEvent), *get_args(DraftEvent), *get_args(AttemptEvent))
@@ -58,7 +61,7 @@ class Journal:
     def __init__(self, path: Path, clock: Clock, shown_path: str | None = None) -> None:
         self.path = path
         self._clock = clock
-        self._shown = shown_path or str(path)
+        self.shown = shown_path or str(path)
 
     def append(self, event: Event) -> None:
         """Adds one event, synced when this returns."""
@@ -70,7 +73,10 @@ class Journal:
             data = self.path.read_bytes()
         except FileNotFoundError:
             return Reading((), ())
-        return parse_journal(data.decode(errors="replace"), self._shown)
+        except OSError as e:
+            reason = f"the run journal can't be read: {e.strerror or 'no reason given'}"
+            return Reading((), (Problem(self.shown, 0, UNREADABLE, "error", reason),))
+        return parse_journal(data.decode(errors="replace"), self.shown)
 
     def events(self) -> tuple[Event, ...]:
         return self.read().events
@@ -94,12 +100,37 @@ def parse_journal(text: str, path: str) -> Reading:
         if not line.strip():
             continue
         try:
-            entries.append(_entry(line))
+            entry = _entry(line)
         except (ValueError, VerdictUnreadable, BadId, RecursionError) as e:
-            if number < len(lines):
-                reason = str(e).splitlines()[0]
-                problems.append(Problem(path, number, "journal_line_unreadable", "warning", f"no event: {reason}"))
+            if _torn(line):
+                if number < len(lines):
+                    problems.append(Problem(path, number, UNREADABLE, "warning", "a line that a crash cut short"))
+            else:
+                problems.append(Problem(path, number, UNREADABLE, "error", f"no event of a task: {_reason(e)}"))
+            continue
+        entries.append(entry)
+        if isinstance(entry.event, Rebuilt):
+            problems = [replace(p, level="info") for p in problems]
     return Reading(tuple(entries), tuple(problems))
+
+
+def _torn(line: str) -> bool:
+    """Whether a line is the beginning of one of ours: it was being written when its writer ended."""
+    head = f'{{"v": {VERSION}, "at": "'
+    if not (line.startswith(head) or head.startswith(line)):
+        return False
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _reason(error: Exception) -> str:
+    """Why a line is no event, in words."""
+    if isinstance(error, json.JSONDecodeError | RecursionError):
+        return "it is no line of JSON"
+    return str(error).splitlines()[0]
 
 
 def _entry(line: str) -> Entry:
@@ -134,5 +165,5 @@ def _event(kind: type, fields: Mapping[str, object]) -> Event:
         event: Event = _adapter(kind).validate_python(dict(fields))
     except ValidationError as e:
         first = e.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from e
+        raise ValueError(f"{key_of(first['loc'])}: {in_words(dict(first))}") from e
     return event

@@ -30,6 +30,9 @@ incomplete. An orchestrator that dies costs no try. A person's `resume` starts c
 back together make one attempt: it waits until every draft of the last one has been looked at. A reviewer that is no
 person can send back three times; after that a person decides.
 
+**A damaged journal.** `Rebuilt` tells of the drafts that lay in the task's folder and that no readable line knew. They
+wait for a person, whatever was decided on them before; a new attempt starts only when a person asks for it again.
+
 **Keys.** Exactly once is promised per key, and the key is the task and the target. An attempt may well propose two
 changes of one card, so each draft of a target has a slot: the first has the plain key, the next "#2" behind it. A new
 attempt of the same round counts from one again, so what it repeats is a duplicate; after a send-back, slots that a
@@ -54,6 +57,7 @@ from .events import (
     Edited,
     Event,
     Judged,
+    Rebuilt,
     Resumed,
     Shown,
     TaskAdded,
@@ -83,6 +87,7 @@ __all__ = [
 
 MAX_CRASHES = 3
 MAX_ROUNDS = 3
+FOUND = "found in its folder when the damaged run journal was rebuilt: look at it again"
 
 
 def step(state: TaskState, event: Event) -> tuple[TaskState, tuple[Instruction, ...]]:
@@ -212,6 +217,22 @@ def _resumed(state: TaskState, event: Event) -> TaskState:
     return replace(state, phase="queued", crashes=0, reason="") if not state.alive else state
 
 
+def _rebuilt(state: TaskState, event: Event) -> TaskState:
+    assert isinstance(event, Rebuilt)
+    phase, found = state.phase, state
+    for attempt in sorted({draft.attempt for draft in event.drafts}):
+        facts = tuple(draft.facts for draft in event.drafts if draft.attempt == attempt)
+        found = _ended(replace(found, alive=attempt), facts, 0.0, incomplete=False)
+    known = {d.id for d in state.drafts}
+    again = tuple(d if d.id in known else replace(d, reviewed=True, reason=d.reason or FOUND) for d in found.drafts)
+    if event.drafts:
+        phase = "settled"
+    elif phase == "running":
+        phase = "interrupted"
+    attempt = max(state.attempt, event.attempt)
+    return replace(found, phase=phase, alive=0, attempt=attempt, drafts=again)
+
+
 def _cancelled(state: TaskState, event: Event) -> TaskState:
     assert isinstance(event, Cancelled)
     return replace(state, phase="cancelled", reason=event.reason)
@@ -229,6 +250,13 @@ TRANSITIONS: tuple[Row, ...] = (
     Row(AttemptTimedOut, ("cancelled",), ("cancelled",), _stopped),
     Row(AttemptLost, ("cancelled",), ("cancelled",), _stopped),
     Row(Resumed, ("failed", "timed_out", "interrupted", "cancelled", "quarantined"), ("queued",), _resumed),
+    Row(Rebuilt, ("queued",), ("settled", "queued"), _rebuilt),
+    Row(Rebuilt, ("running",), ("settled", "interrupted", "queued"), _rebuilt),
+    Row(Rebuilt, ("settled",), ("settled", "queued"), _rebuilt),
+    *(
+        Row(Rebuilt, (phase,), ("settled", phase, "queued"), _rebuilt)
+        for phase in ("failed", "timed_out", "interrupted", "cancelled", "quarantined")
+    ),
     Row(
         Cancelled,
         ("queued", "running", "settled", "failed", "timed_out", "interrupted", "quarantined"),

@@ -101,12 +101,13 @@ class DraftView:
 
 @dataclass(frozen=True)
 class DraftsResult:
-    """The answer of `drafts` and `show`."""
+    """The answer of `drafts` and `show`; `notices` tell of drafts that may wait and can't be listed."""
 
     drafts: tuple[DraftView, ...]
+    notices: tuple[str, ...] = ()
 
     def as_json(self) -> Json:
-        return {"drafts": [d.as_json() for d in self.drafts]}
+        return {"drafts": [d.as_json() for d in self.drafts], "notices": list(self.notices)}
 
 
 @dataclass(frozen=True)
@@ -335,6 +336,7 @@ class StatusResult:
     cards: int
     recovery_pending: bool
     suggestion: str
+    notices: tuple[str, ...] = ()
 
     def as_json(self) -> Json:
         return {
@@ -352,6 +354,7 @@ class StatusResult:
             "cards": self.cards,
             "recovery_pending": self.recovery_pending,
             "next": self.suggestion,
+            "notices": list(self.notices),
         }
 
 

@@ -4,12 +4,15 @@ Everything is computed again from the draft's bytes and from memory as it is now
 bytes are read once; what was checked and shown is what is committed.
 """
 
+import os
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
 from ..memory.files import sha256
+from ..memory.ids import DraftId
 from ..memory.index.entry import render_entry
 from ..memory.index.index import EntryRefused, Index, IndexEntry, auto_entry
 from ..memory.index.reconcile import reconcile
@@ -17,7 +20,7 @@ from ..memory.target import CardTarget, FileTarget, NoteTarget, Target
 from ..memory.text.document import parse_document
 from ..memory.view import UnreadableText, View
 from ..memory.workspace import SHELVES, Space
-from ..staging.checks import Ground, after_text, check, cited
+from ..staging.checks import Ground, after_text, check, cited, trouble
 from ..staging.diff import describe_bytes, diff
 from ..staging.draft import Draft, file_bytes
 from ..staging.finding import Finding, blocked
@@ -26,6 +29,7 @@ from ..staging.policy import Provenance, Stage, lower, stages
 from ..staging.verbatim import verbatim
 from ..staging.verdict import Accepted, Bound, Escalated, Verdict, bind
 from .dossier import Dossier
+from .events import DraftFacts
 from .lookup import Lookup
 from .plan import DraftState
 from .transcript import shows_inputs
@@ -145,7 +149,8 @@ class Reviewer:
         if after is None or (before is not None and old is None):
             if isinstance(draft.target, FileTarget):
                 return describe_bytes(file_bytes(draft))
-            return f"(this change can't be made to {draft.target} as it is)\n{draft.body}"
+            reason = "; ".join(f.message for f in trouble(draft, ground))
+            return f"(this change can't be made to {draft.target} as it is: {reason})\n{draft.body}"
         index_before, index_after = _indexes(draft, ground.index, after)
         return diff(draft, old, after, index_before, index_after).plain()
 
@@ -155,8 +160,47 @@ def read_draft(dossier: Dossier, state: DraftState) -> Collected:
     for found in collect(dossier.folder, dossier.task, state.attempt):
         if found.name == state.facts.name:
             return found
-    gone = Finding("missing", "block", f"{state.facts.name}: the file is gone")
+    gone = Finding("missing", "block", what_became_of(dossier, state))
     return Collected(state.id, state.facts.name, None, (gone,), "")
+
+
+def what_became_of(dossier: Dossier, state: DraftState) -> str:
+    """What stands now where the draft's file was; each step is asked by name, nothing is followed."""
+    folder, name = dossier.folder, state.facts.name
+    steps = (
+        (folder.attempt(state.attempt), f"its folder {state.attempt}/"),
+        (folder.drafts(state.attempt), f"its folder {state.attempt}/drafts/"),
+        (folder.drafts(state.attempt) / name, name),
+    )
+    for path, said in steps:
+        last = path.name == name
+        try:
+            mode = os.lstat(path).st_mode
+        except FileNotFoundError:
+            return f"{name}: the file is gone" if last else f"{name}: the file is gone, with {said}"
+        except OSError as e:
+            return f"{name}: {e.strerror or 'can not be read'}"
+        if not (stat.S_ISREG(mode) if last else stat.S_ISDIR(mode)):
+            return f"{said} is {_KINDS.get(stat.S_IFMT(mode), 'something else')} now; the draft is not read"
+    return f"{name}: the file can't be read as a draft here"
+
+
+_KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file", stat.S_IFIFO: "a pipe"}
+
+
+def facts_of(view: View, dossier: Dossier, attempt: int, skip: int) -> tuple[DraftFacts, ...]:
+    """What lies in an attempt's drafts/ now, numbered from `skip` + 1."""
+    facts: list[DraftFacts] = []
+    for k, found in enumerate(collect(dossier.folder, dossier.task, attempt), start=skip + 1):
+        id_ = DraftId.of(dossier.task, k)
+        if found.draft is None:
+            reason = "; ".join(f.message for f in found.findings)
+            facts.append(DraftFacts(id_, found.name, "", found.sha256, blocked=True, reason=reason))
+            continue
+        target = found.draft.target
+        bound = bound_of(found.draft, view.bytes(dossier.space.path(target)), index_of(view, dossier.space, target))
+        facts.append(DraftFacts(id_, found.name, str(target), bound.sha256, bound.section, index=bound.index))
+    return tuple(facts)
 
 
 def bound_of(draft: Draft, before: bytes | None, index: Index | None) -> Bound:

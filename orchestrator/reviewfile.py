@@ -45,7 +45,8 @@ def _draft(dossier: Dossier, draft: DraftState, found: Examined) -> Iterator[str
     for finding in found.findings:
         yield f"- {finding.level}: {finding}"
     if draft.status == "waiting":
-        yield f"- Next: onepen show {draft.id}, then onepen approve|reject|send-back {draft.id}"
+        verb = "edit" if found.blocked else "approve"
+        yield f"- Next: onepen show {draft.id}, then onepen {verb}|reject|send-back {draft.id}"
         yield ""
         fence = "`" * max(4, _longest_run(found.diff) + 1)
         yield f"{fence}diff"

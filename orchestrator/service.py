@@ -16,7 +16,7 @@ from ..memory.ids import AgentId, CardId, ClientId, check_title, id_from_title
 from ..memory.target import CardTarget, Shelf
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace
-from .dossier import Dossier, dossiers, find_draft, find_task, unreadable
+from .dossier import OPEN, Dossier, dossiers, find_draft, find_task, told, unreadable
 from .errors import BadReason, BadRequest, DraftNotEditable, IdIsTaken, NoSuchDraft
 from .events import Edited, Shown
 from .plan import DraftState
@@ -35,6 +35,7 @@ from .results import (
     StatusResult,
 )
 from .review import Reviewer
+from .settle import Settled, settle
 from .stop import StopSign
 from .views import draft_view
 
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from .work import Ids, Work
 
 __all__ = ["Confirm", "DelegateRequest", "Progress", "ProgressLine", "SearchRequest", "Service", "StopSign"]
-
-_OPEN = frozenset({"waiting", "approved", "conflict"})
 
 
 class Service:
@@ -157,12 +156,13 @@ class Service:
     def drafts(self, client: str | None = None, *, all_clients: bool = False, every: bool = False) -> DraftsResult:
         """Drafts that wait (with `every`: also those already decided), oldest first."""
         found: list[DraftView] = []
-        for space in self._spaces(client, all_clients):
+        settled, spaces = Settled(self._view), self._spaces(client, all_clients)
+        for space in spaces:
             reviewer = self._reviewer(space)
-            for dossier in dossiers((space,), self._clock):
-                wanted = [d for d in dossier.state.drafts if every or d.status in _OPEN]
+            for dossier in map(settled.overlay, dossiers((space,), self._clock)):
+                wanted = [d for d in dossier.state.drafts if every or d.status in OPEN]
                 found += [draft_view(dossier, d, reviewer.examine(dossier, d)) for d in wanted]
-        return DraftsResult(tuple(found))
+        return DraftsResult(tuple(found), told(spaces, self._clock))
 
     def show(self, prefix: str) -> DraftsResult:
         """One draft, or all drafts of a task, with their diffs; what was shown is noted for `approve`."""
@@ -236,7 +236,7 @@ class Service:
 
     def draft_file(self, prefix: str) -> tuple[DraftView, Path]:
         """The draft and its absolute file, for an editor; raises DraftNotEditable."""
-        dossier, draft = find_draft(self.workspace, prefix, self._clock)
+        dossier, draft = self._found(prefix)
         examined = self._reviewer(dossier.space).examine(dossier, draft)
         if draft.status == "committed":
             raise DraftNotEditable(draft.id, f"it is in memory already, as {draft.commit}")
@@ -246,7 +246,7 @@ class Service:
 
     def edited(self, prefix: str) -> DraftView:
         """Shows the draft anew after a person edited its file, and notes what was shown."""
-        dossier, draft = find_draft(self.workspace, prefix, self._clock)
+        dossier, draft = self._found(prefix)
         examined = self._reviewer(dossier.space).examine(dossier, draft)
         if draft.status == "approved":
             dossier = dossier.happened(Edited(draft.id, examined.bound.sha256))
@@ -310,7 +310,13 @@ class Service:
         would make a line in the log slow.
         """
         with self._desk(dry_run).scribe() as scribe:
+            self._settle(scribe)
             yield scribe
+
+    def _settle(self, scribe: "Scribe") -> None:
+        """After a recovery: tells the journals of tasks what was found to be committed."""
+        if scribe.recovered and not scribe.rehearsed:
+            settle(self._view, self._clock, self.workspace.spaces())
 
     @contextmanager
     def _decider(self, ids: Sequence[str], dry_run: bool) -> "Iterator[tuple[Decider, Scribe]]":
@@ -320,6 +326,7 @@ class Service:
         self._check_there(ids)
         desk = self._desk(dry_run)
         with desk.scribe() as scribe:
+            self._settle(scribe)
             yield Decider(desk, scribe, self._user), scribe
 
     def _work(self, on_progress: Progress | None, stop: StopSign | None, dry_run: bool) -> "Work":
@@ -353,11 +360,17 @@ class Service:
     def _reviewer(self, space: Space) -> Reviewer:
         return Reviewer(self._view, space, lambda: self._clock.now().date())
 
+    def _found(self, prefix: str) -> tuple[Dossier, DraftState]:
+        """The draft as its journal and the history tell it; raises NoSuchDraft or AmbiguousId."""
+        dossier, draft = find_draft(self.workspace, prefix, self._clock)
+        dossier = Settled(self._view).overlay(dossier)
+        return dossier, dossier.state.draft(draft.id) or draft
+
     def _meant(self, prefix: str) -> list[tuple[Dossier, DraftState]]:
         head, dash, number = prefix.rpartition("-")
         if dash and head and number.isdigit():
-            return [find_draft(self.workspace, prefix, self._clock)]
-        dossier = find_task(self.workspace, prefix, self._clock)
+            return [self._found(prefix)]
+        dossier = Settled(self._view).overlay(find_task(self.workspace, prefix, self._clock))
         if not dossier.state.drafts:
             raise NoSuchDraft(prefix)
         return [(dossier, draft) for draft in dossier.state.drafts]

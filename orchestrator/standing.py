@@ -8,13 +8,13 @@ from ..memory.clock import Clock
 from ..memory.holder import Holder, holder
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
-from .dossier import dossiers
+from .dossier import OPEN, dossiers, told
 from .results import OrchestratorView, StatusResult, TaskView
+from .settle import Settled
 from .usage import spent_on, totals
 from .views import task_view
 
 _OVER = frozenset({"committed", "answered", "refused", "cancelled"})
-_OPEN = frozenset({"waiting", "approved", "conflict"})
 SANDBOX = "none"
 
 
@@ -24,12 +24,15 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
     held = holder(workspace)
     tasks: list[TaskView] = []
     waiting: list[str] = []
+    hurt: list[str] = []
+    settled = Settled(view)
     for space in spaces:
         booked = totals(space)
-        for dossier in dossiers((space,), clock):
-            waiting += [d.id for d in dossier.state.drafts if d.status in _OPEN]
+        for dossier in map(settled.overlay, dossiers((space,), clock)):
+            waiting += [d.id for d in dossier.state.drafts if d.status in OPEN]
             task = task_view(dossier, (), booked, alive=held is not None)
-            if task.status not in _OVER:
+            hurt += [task.task] if dossier.damage else []
+            if task.status not in _OVER or dossier.damage:
                 tasks.append(task)
     now = clock.now()
     cards = sum(len(view.cards(space, shelf)) for space in spaces for shelf in SHELVES)
@@ -48,7 +51,8 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         clients=workspace.clients(),
         cards=cards,
         recovery_pending=held is None and bool(view.pending_paths()),
-        suggestion=_suggestion(tasks, waiting, cards),
+        suggestion=_suggestion(hurt, tasks, waiting, cards),
+        notices=told(spaces, clock),
     )
 
 
@@ -69,7 +73,9 @@ def _system_zone(short: str) -> str:
     return zone if mark else short
 
 
-def _suggestion(tasks: Sequence[TaskView], waiting: Sequence[str], cards: int) -> str:
+def _suggestion(hurt: Sequence[str], tasks: Sequence[TaskView], waiting: Sequence[str], cards: int) -> str:
+    if hurt:
+        return f"onepen resume {hurt[0]}"
     if waiting:
         return f"onepen show {waiting[0]}"
     for task in tasks:

@@ -8,7 +8,7 @@ from typing import Protocol
 from ..memory.ids import AgentId, CardId, TaskId
 from ..memory.target import CardTarget, parse_target
 from ..memory.workspace import Space
-from ..staging.folder import NoSuchInput, TaskSheet
+from ..staging.folder import TaskSheet, look_at_inputs
 from ..staging.policy import refused
 from ..staging.verdict import SentBack
 from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
@@ -22,9 +22,11 @@ from .events import AttemptLost, Judged, Resumed, TaskAdded
 from .models import OFFLINE, SCRIPTED, Models
 from .naming import free_target
 from .plan import AskPerson, due
+from .rebuild import rebuild
 from .rehearsal import foretold
 from .requests import DelegateRequest
 from .results import DelegateResult, TaskView
+from .settle import Settled, settle
 from .stop import StopSign
 from .usage import totals
 from .views import draft_view, task_view
@@ -90,13 +92,13 @@ class Work:
         found = self._desk.find_task(prefix)
         self._check_can_go_on(found)
         with self._session() as scribe:
-            dossier = self._found_again(self._desk.find_task(found.task))
+            dossier, told = self._found_again(self._desk.find_task(found.task))
             if dossier.state.phase in _GOES_ON:
                 dossier = dossier.happened(Resumed())
             left = [i for i in due(dossier.state) if not isinstance(i, AskPerson)]
-            notice = () if left else (f"{dossier.task}: nothing to resume, it is {dossier.state.status}",)
+            notice = () if left or told else (f"{dossier.task}: nothing to resume, it is {dossier.state.status}",)
             done, notices = await self._run(scribe, (dossier,))
-            return self._result(done, scribe, {}, (*notice, *notices))
+            return self._result(done, scribe, {}, (*told, *notice, *notices))
 
     async def send_back(self, ids: Sequence[str], reason: str) -> DelegateResult:
         for one in ids:
@@ -104,9 +106,12 @@ class Work:
         with self._session() as scribe:
             tasks: dict[str, Dossier] = {}
             undone: list[str] = []
+            told: list[str] = []
             for one in ids:
                 dossier, draft = self._desk.find_draft(one)
-                dossier = self._found_again(dossier)
+                dossier, rebuilt = self._found_again(dossier)
+                draft = dossier.state.draft(draft.id) or draft
+                told += rebuilt
                 if draft.status in {"committed", "duplicate", "approved"}:
                     undone.append(f"{draft.id}: it is {draft.status}, so it can't be sent back")
                 else:
@@ -116,7 +121,7 @@ class Work:
                         dossier = dossier.happened(Resumed())
                 tasks[dossier.task] = dossier
             done, notices = await self._run(scribe, tuple(tasks.values()))
-            result = self._result(done, scribe, {}, (*undone, *notices))
+            result = self._result(done, scribe, {}, (*told, *undone, *notices))
             return replace(result, undone=bool(undone))
 
     # -- what was asked for ----------------------------------------------------------------------------------------
@@ -132,9 +137,7 @@ class Work:
                 raise BadRequest(
                     f"project {request.project}: {space.path(card)} is not there", hint="onepen add project"
                 )
-        for path in request.inputs:
-            if not path.exists():
-                raise NoSuchInput(str(path))
+        look_at_inputs(request.inputs)
         wanted = []
         for text, agent in pairs:
             definition = self._agent(AgentId(agent))
@@ -208,6 +211,8 @@ class Work:
         scribe = self._desk.scribe()
         try:
             scribe.reconcile(self._workspace.spaces())
+            if not scribe.rehearsed:
+                settle(self._desk.view, self._desk.clock, self._workspace.spaces())
         except BaseException:
             scribe.close()
             raise
@@ -230,8 +235,15 @@ class Work:
         )
         return await driver.run(tuple(tasks)), driver.notices
 
-    def _found_again(self, dossier: Dossier) -> Dossier:
-        """A task whose attempt was alive when its orchestrator died: with the pen held, nobody works on it."""
+    def _found_again(self, dossier: Dossier) -> tuple[Dossier, tuple[str, ...]]:
+        """A task as it can go on, and what a person should know: with the pen held, nobody works on it.
+
+        A damaged journal is rebuilt; an attempt that was alive when its orchestrator died is lost.
+        """
+        dossier, notices = rebuild(self._desk.view, dossier, rehearsed=self._desk.rehearsed)
+        return self._lost(Settled(self._desk.view).journal(dossier)), notices
+
+    def _lost(self, dossier: Dossier) -> Dossier:
         if not dossier.entries:
             dossier.journal.append(TaskAdded(dossier.task, dossier.sheet.agent, dossier.sheet.answer))
         alive = dossier.state.alive

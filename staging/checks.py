@@ -79,6 +79,11 @@ def after_text(draft: Draft, ground: Ground) -> str | None:
     return _trial(draft, ground)[0]
 
 
+def trouble(draft: Draft, ground: Ground) -> tuple[Finding, ...]:
+    """Why the edit can't be made, or doesn't fit what stands there; () when it can."""
+    return tuple(Finding(f.kind, f.level, mask(f.message), f.line) for f in _trial(draft, ground)[1])
+
+
 def cited(draft: Draft, read: Callable[[str], str | None]) -> bool:
     """Whether every statement of the draft is backed by a quote that holds.
 

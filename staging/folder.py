@@ -77,7 +77,15 @@ class TaskFolder:
             names = [e.name for e in os.scandir(self.path) if e.is_dir(follow_symlinks=False)]
         except FileNotFoundError:
             return ()
-        return tuple(sorted(int(name) for name in names if name.isascii() and name.isdigit() and name[0] != "0"))
+        return tuple(sorted(int(name) for name in names if _is_number(name)))
+
+    def highest(self) -> int:
+        """The highest number that anything in the folder has for a name, whatever it is; 0 for none."""
+        try:
+            names = [path.name for path in self.path.iterdir()]
+        except FileNotFoundError:
+            return 0
+        return max((int(name) for name in names if _is_number(name)), default=0)
 
     def sheet(self) -> TaskSheet:
         """What task.md says; raises SheetUnreadable, or UnsafeFile when it is no plain file."""
@@ -215,6 +223,10 @@ class _Reader:
         if found.st_nlink > 1:
             return Finding("hard_link", "block", f"{shown(name)}: has {found.st_nlink} names (hard links)")
         return None
+
+
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdigit() and name[0] != "0"
 
 
 def _names(folder: TaskFolder, attempt: int) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from ..memory.ids import shown
 from ..memory.text.block import line_at
 from ..memory.text.frontmatter import FrontMatter, parse_front_matter
+from ..memory.wording import in_words, key_of
 from .finding import Finding
 from .secret import mask
 
@@ -89,20 +89,25 @@ def read_header(text: str) -> HeaderBlock | tuple[Finding, ...]:
 
 
 def _misfit(text: str, front: FrontMatter, error: Mapping[str, object]) -> Finding:
-    """What pydantic found, in words, with the line where the key stands; values are not repeated."""
+    """What does not fit, in words, with the line where the key stands; values are not repeated."""
     place = error["loc"]
     path = [str(part) for part in place] if isinstance(place, tuple) else []
     key = path[0] if path else ""
     found = re.search(rf"^{re.escape(key)}[ \t]*:", front.block, re.MULTILINE) if key else None
     offset = text.find(front.block, front.start) if found else -1
     line = line_at(text, offset + found.start()) if found and offset >= 0 else 1
-    name = ".".join(shown(part) if not part.isidentifier() else part for part in path)
-    message = str(error["msg"])
+    fields = EntryFields if key == "index" else Header
+    entry = "an entry is a block with section_id, summary and, if you like, keywords"
+    message = in_words(error)
     if error["type"] == "extra_forbidden":
-        message = "unknown; known are " + ", ".join((EntryFields if len(path) > 1 else Header).model_fields)
+        message = "unknown; known are " + ", ".join(fields.model_fields)
+    elif error["type"] == "model_type":
+        message = entry
+    elif error["type"] == "missing" and key == "index":
+        message = f"missing; {entry}"
     elif error["type"] == "missing":
         message = "missing"
-    return Finding("front_matter", "block", mask(f"{name}: {message}"), line)
+    return Finding("front_matter", "block", mask(f"{key_of(path)}: {message}"), line)
 
 
 def _given(values: Mapping[str, object]) -> dict[str, object]:

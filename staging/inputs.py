@@ -1,8 +1,8 @@
 """Inputs of a task: the files that a person names, copied, so that what was read stays as it was read.
 
 Regular UTF-8 text is copied, folders are walked. What is left out is named with the reason, never dropped in silence:
-hidden files and folders, links inside a folder, binaries, files larger than 1 MiB, and whatever goes beyond 500 files
-or 20 MiB.
+hidden files and folders, a workspace's `staging/`, `logs/` and `cache/`, links inside a folder, binaries, files larger
+than 1 MiB, and whatever goes beyond 500 files or 20 MiB. A path that gives no file at all is refused.
 """
 
 import os
@@ -24,6 +24,7 @@ MAX_TOTAL = 20 << 20
 _MOST_WALKED = 20_000
 _MOST_NAMED = 100
 _DEEPEST = 16
+_OWN = frozenset({"staging", "logs", "cache"})
 
 
 class NoSuchInput(StagingFault):
@@ -48,11 +49,12 @@ def copy_inputs(folder: Path, paths: Sequence[Path]) -> tuple[tuple[str, ...], t
     """Copy what `paths` name into `folder`; the names of the copies and a message for each thing left out.
 
     A file keeps its name, a file of a folder keeps the folder's name before its own; a second one of the same name
-    gets `-2` behind it. Raises NoSuchInput before anything is copied when one of the paths is missing.
+    gets `-2` behind it. Raises NoSuchInput before anything is copied when one of the paths is missing or gives nothing
+    that can be read.
     """
     copied: list[str] = []
     left: list[str] = []
-    for item in _chosen(paths):
+    for item in tuple(_chosen(paths)):
         if isinstance(item, str):
             left.append(item)
         else:
@@ -81,24 +83,36 @@ def _chosen(paths: Sequence[Path]) -> Iterator[_Chosen | str]:
     roots = tuple(_existing(path) for path in paths)
     total = 0
     taken: set[str] = set()
-    for root in roots:
+    for path, root in zip(paths, roots, strict=True):
+        left: list[str] = []
+        before = len(taken)
         for item in _walk(root):
             if isinstance(item, str):
-                yield item
-                continue
-            if len(taken) >= MAX_FILES:
-                yield f"{visible(item.name)}: more than {MAX_FILES} files"
-                continue
-            data = _text_of(item)
-            if isinstance(data, str):
-                yield data
+                left.append(item)
+            elif len(taken) >= MAX_FILES:
+                left.append(f"{visible(item.name)}: more than {MAX_FILES} files")
+            elif isinstance(data := _text_of(item), str):
+                left.append(data)
             elif total + len(data) > MAX_TOTAL:
-                yield f"{visible(item.name)}: more than {MAX_TOTAL >> 20} MiB in all"
+                left.append(f"{visible(item.name)}: more than {MAX_TOTAL >> 20} MiB in all")
             else:
                 name = _free_name(item.name, taken)
                 taken.add(name.casefold())
                 total += len(data)
                 yield _Chosen(name, data)
+        if len(taken) == before:
+            raise NoSuchInput(str(path), _nothing(root, left))
+        yield from left
+
+
+def _nothing(root: Path, left: Sequence[str]) -> str:
+    """Why a path that a person named gives no file at all."""
+    if not root.is_dir():
+        return left[0].rpartition(": ")[2]
+    if not left:
+        return "an empty folder"
+    more = f", and {len(left) - 3:,} more" if len(left) > 3 else ""
+    return f"no file in it can be used ({', '.join(left[:3])}{more})"
 
 
 def read_input(folder: Path, name: str) -> str:
@@ -141,7 +155,7 @@ def _walk(root: Path) -> Iterator[_Found | str]:
                 yield f"{visible(base)}/: has more than {_MOST_WALKED:,} entries; the rest was not looked at"
                 return
             path = f"{name}/{entry.name}"
-            if (reason := _unfit(entry.name) or _kind(entry, path)) is not None:
+            if (reason := _unfit(entry.name) or _kind(entry, path) or _of_onepen(here, entry)) is not None:
                 yield f"{visible(path)}: {reason}"
             elif entry.is_dir(follow_symlinks=False):
                 below.append((here / entry.name, path))
@@ -157,6 +171,14 @@ def _unfit(name: str) -> str | None:
     if '"' in name or "\\" in name or visible(name) != name or "\n" in name or "\t" in name or name.strip() != name:
         return "a name that can't be cited"
     return None
+
+
+def _of_onepen(here: Path, entry: os.DirEntry[str]) -> str | None:
+    """Whether a folder is one where onepen itself works, in a workspace or in a client's space of one."""
+    if entry.name not in _OWN or not entry.is_dir(follow_symlinks=False):
+        return None
+    above = here.parent.parent if here.parent.name == "clients" else here
+    return "onepen's own files" if (above / "onepen.toml").is_file() or (here / "onepen.toml").is_file() else None
 
 
 def _kind(entry: os.DirEntry[str], path: str) -> str | None:

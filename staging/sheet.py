@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from ..memory.errors import MemoryFault
 from ..memory.ids import AgentId, CardId, ClientId, TaskId
 from ..memory.text.frontmatter import parse_front_matter, render_front_matter
+from ..memory.wording import in_words, key_of
 from .errors import StagingFault
 
 _MARK = "\n\n<!-- inputs -->\n"
@@ -145,6 +146,6 @@ def parse_sheet(text: str) -> TaskSheet:
         )
     except ValidationError as e:
         first = e.errors()[0]
-        raise SheetUnreadable(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from e
+        raise SheetUnreadable(f"{key_of(first['loc'])}: {in_words(dict(first))}") from e
     except MemoryFault as e:
         raise SheetUnreadable(e.message) from e

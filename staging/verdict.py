@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 
 from ..memory.target import FileTarget
 from ..memory.text.card import section_sha
+from ..memory.wording import in_words, key_of
 from .draft import Draft
 from .errors import StagingFault
 
@@ -147,6 +148,6 @@ def parse_verdict(value: Mapping[str, object]) -> Verdict:
         stored = _STORED.validate_python(dict(value))
     except ValidationError as e:
         first = e.errors()[0]
-        raise VerdictUnreadable(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from e
+        raise VerdictUnreadable(f"{key_of(first['loc'])}: {in_words(dict(first))}") from e
     bound = Bound(stored.bound.sha256, stored.bound.section, stored.bound.index)
     return _KINDS[stored.verdict](reviewer=stored.reviewer, bound=bound, reason=stored.reason)

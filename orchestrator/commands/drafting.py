@@ -71,9 +71,18 @@ def one(draft: "DraftView", terminal: Terminal) -> str:
         lines.append(f"{level}{place}: {one_line(finding.message)}\n")
     if draft.diff is not None:
         lines.append("\n" + colours.diff(visible(draft.diff).rstrip("\n"), terminal) + "\n")
-    if draft.status == "waiting":
-        lines.append(f"\nNext: onepen approve {draft.id}, or edit, send-back -m, reject -m\n")
+    if draft.status in {"waiting", "conflict"}:
+        lines.append(f"\nNext: {_next(draft)}\n")
     return "".join(lines)
+
+
+def _next(draft: "DraftView") -> str:
+    """What can be done with it: what can't stand can't be approved, what can't be read can't be edited."""
+    if not draft.blocked:
+        return f"onepen approve {draft.id}, or edit, send-back -m, reject -m"
+    if draft.sha256:
+        return f"onepen edit {draft.id}, or send-back -m, reject -m"
+    return f"onepen send-back {draft.id} -m REASON, or reject -m"
 
 
 def _place(draft: "DraftView") -> str:

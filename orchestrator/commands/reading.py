@@ -16,6 +16,7 @@ def turn(shell: Shell) -> int:
 
     status = shell.service.status(None, all_clients=True)
     waiting = shell.service.drafts(None, all_clients=True)
+    shell.notes(waiting.notices)
     shell.answer(standing.Turn(status, waiting), lambda: standing.turn(status, waiting, shell.terminal))
     return 0
 
@@ -24,6 +25,7 @@ def status(shell: Shell, all_clients: AllClients = False) -> int:
     from . import standing
 
     result = shell.service.status(None if all_clients else shell.client, all_clients=all_clients)
+    shell.notes(result.notices)
     shell.answer(result, lambda: standing.status(result, shell.terminal))
     return 0
 
@@ -44,6 +46,7 @@ def drafts(
     from . import drafting
 
     result = shell.service.drafts(None if all_clients else shell.client, all_clients=all_clients, every=every)
+    shell.notes(result.notices)
     shell.answer(result, lambda: drafting.listed(result, shell.terminal))
     return 0
 

@@ -385,3 +385,18 @@ def test_no_finding_repeats_a_secret() -> None:
     key = "sk-ant-api03-" + "F" * 80
     for text in (draft(target=key), draft(index=f'[{{section_id: "{key} {key}", summary: s}}]'), draft(edit=key)):
         assert key not in " ".join(finding.message for finding in refuse(text))
+
+
+@pytest.mark.parametrize(
+    ("lines", "said", "line"),
+    [
+        ("index: [{section_id: a}]", "index, entry 1, summary: missing", 4),
+        ("index: [[a]]", "index, entry 1: an entry is a block with section_id, summary", 4),
+        ("section: [a, b]", "section: must be a text", 4),
+        ("provenance: gossip", "provenance: must be user, agent or external", 4),
+    ],
+)
+def test_what_is_wrong_is_said_in_plain_words(lines: str, said: str, line: int) -> None:
+    [finding] = refuse(f"---\ntarget: projects/kiln.md\nedit: append\n{lines}\n---\ntext\n")
+    assert said in finding.message and finding.line == line
+    assert not any(word in finding.message for word in ("Input", "instance", "EntryFields", "Value error", "'0'"))

@@ -59,11 +59,22 @@ def test_what_is_left_out_is_named_with_its_reason(folder: TaskFolder, docs: Pat
     }
 
 
-def test_a_file_that_a_person_names_and_that_is_no_text_is_named_too(folder: TaskFolder, docs: Path) -> None:
+def test_a_path_that_gives_no_file_at_all_is_refused_by_name(folder: TaskFolder, docs: Path) -> None:
     (docs / "photo.png").write_bytes(b"\xff")
     os.mkfifo(docs / "fifo")
-    copied, left = copy_inputs(folder, [docs / "photo.png", docs / "fifo"])
-    assert copied == () and len(left) == 2
+    (docs / "empty").mkdir()
+    (docs / "only").mkdir()
+    (docs / "only" / "photo.png").write_bytes(b"\xff")
+    for name, reason in (
+        ("photo.png", "no UTF-8"),
+        ("fifo", "no regular file"),
+        ("empty", "an empty folder"),
+        ("only", "only/photo.png: no UTF-8 text"),
+    ):
+        with pytest.raises(NoSuchInput, match=reason) as caught:
+            copy_inputs(folder, [docs / "a.md", docs / name])
+        assert name in caught.value.message and caught.value.exit_code == 2
+    assert not folder.inputs.exists(), "nothing was copied"
 
 
 def test_two_files_of_one_name_both_come_along(folder: TaskFolder, docs: Path) -> None:
