@@ -122,8 +122,11 @@ def test_what_would_be_refused_is_refused_in_the_same_words(name: str, service: 
 
 
 def test_a_delegation_is_told_up_to_its_worker(service: Service, root: Path, cones: Path) -> None:
-    (cones.parent / "photo.png").write_bytes(b"\x89PNG\x00\xff")
-    given = (cones, cones.parent / "photo.png")
+    photos = cones.parent / "photos"
+    photos.mkdir()
+    (photos / "photo.png").write_bytes(b"\x89PNG\x00\xff")
+    (photos / "list.md").write_text("one photo\n")
+    given = (cones, photos)
     before = tree(root)
     foretold = delegate(service, QUESTION, QUESTION, dry_run=True, inputs=given)
     assert tree(root) == before
