@@ -10,18 +10,25 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from .errors import MemoryFault
-from .wording import in_words
+from .ids import shown
+from .misfit import misfits
 
+_ZONE = '"Europe/Berlin"'
+_WANTED = {
+    "id": 'add a line such as id = "kilnhouse7", with 8 to 32 small letters (a to z) and digits; a copy of this '
+    "workspace has the right one",
+    "timezone": f"write one such as {_ZONE}",
+}
 WorkspaceId = Annotated[str, StringConstraints(pattern=r"^[0-9a-z]{8,32}$")]
 
 
 class SettingsUnreadable(MemoryFault):
-    """Raised when onepen.toml is no TOML or says something it may not."""
+    """Raised when onepen.toml can't be read, is no TOML or says what it may not; the message says what to do."""
 
     exit_code = 2
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}", hint="onepen doctor")
+        super().__init__(f"{path}: {reason}")
 
 
 class LimitSettings(BaseModel):
@@ -60,17 +67,23 @@ class WorkspaceSettings(BaseModel):
             try:
                 ZoneInfo(name)
             except (ZoneInfoNotFoundError, ValueError, OSError) as e:
-                raise ValueError(f"unknown time zone {name!r}") from e
+                raise ValueError(f"is {shown(name)}, which names no time zone: write one such as {_ZONE}") from e
         return name
 
 
 def parse_settings(text: str, path: str = "onepen.toml") -> WorkspaceSettings:
-    """The settings in a file's text; raises SettingsUnreadable with the first thing that is wrong."""
+    """The settings in a file's text; raises SettingsUnreadable with all that is wrong."""
+    text = text.removeprefix("\ufeff")  # some editors begin a file with this mark
     try:
         return WorkspaceSettings.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as e:
-        raise SettingsUnreadable(path, f"not TOML: {e}") from e
+        raise SettingsUnreadable(path, f"this is not TOML: {_told(e)}") from e
     except ValidationError as e:
-        first = e.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise SettingsUnreadable(path, f"{where}: {in_words(dict(first))}") from e
+        found = misfits(text, [dict(error) for error in e.errors()], _WANTED)
+        raise SettingsUnreadable(path, "; ".join(str(misfit) for misfit in found)) from e
+
+
+def _told(error: tomllib.TOMLDecodeError) -> str:
+    """The parser's words, the place first."""
+    message, at, place = str(error).partition(" (at ")
+    return f"{place.removesuffix(')')}: {message[:1].lower()}{message[1:]}" if at else message

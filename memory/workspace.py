@@ -1,16 +1,18 @@
 """A workspace on disk and its spaces: where things are, by name; nothing here reads a card or writes a file."""
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import MemoryFault
 from .ids import BadId, CardId, ClientId, TaskId
-from .settings import WorkspaceSettings, parse_settings
+from .settings import SettingsUnreadable, WorkspaceSettings, parse_settings
 from .target import CardTarget, Shelf, Target
 
 SETTINGS = "onepen.toml"
+_MAX_SETTINGS = 1 << 16
 SHELVES: tuple[Shelf, ...] = ("projects", "research")
 
 
@@ -109,18 +111,46 @@ def open_workspace(root: Path) -> Workspace:
     """The workspace in `root`; raises NoWorkspace, SettingsUnreadable or an OSError."""
     real = root.resolve()
     try:
-        text = (real / SETTINGS).read_text(encoding="utf-8")
+        standing = (real / SETTINGS).lstat()
     except (FileNotFoundError, NotADirectoryError) as e:
         raise NoWorkspace(root) from e
-    return Workspace(real, parse_settings(text, SETTINGS))
+    return Workspace(real, parse_settings(_settings_text(real / SETTINGS, stat.S_ISLNK(standing.st_mode)), SETTINGS))
+
+
+def _settings_text(path: Path, is_link: bool) -> str:
+    """The text of the settings file, where anything may stand that has its name."""
+    where = f"a link to {path.readlink()}, " if is_link else ""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError as e:
+        raise SettingsUnreadable(SETTINGS, f"{where}where nothing is: put a file in its place") from e
+    except OSError as e:
+        raise SettingsUnreadable(SETTINGS, f"{where}can't be read: {e.strerror}") from e
+    kind = os.fstat(fd).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(fd)
+        what = "a folder" if stat.S_ISDIR(kind) else "no regular file"
+        raise SettingsUnreadable(SETTINGS, f"{where}{what}: put a file in its place")
+    with os.fdopen(fd, "rb") as file:
+        data = file.read(_MAX_SETTINGS + 1)
+    if len(data) > _MAX_SETTINGS:
+        raise SettingsUnreadable(SETTINGS, f"larger than {_MAX_SETTINGS >> 10} KiB, which no settings are")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as e:
+        line = data.count(b"\n", 0, e.start) + 1
+        raise SettingsUnreadable(SETTINGS, f"line {line}: not UTF-8 text (byte {e.start}): save it as UTF-8") from e
 
 
 def find_workspace(start: Path) -> Path:
     """The nearest folder from `start` upwards that holds onepen.toml; raises NoWorkspace."""
     here = Path(os.path.abspath(start))
     for folder in (here, *here.parents):
-        if (folder / SETTINGS).is_file():
-            return folder
+        try:
+            (folder / SETTINGS).lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        return folder  # whatever it is that stands there: `open_workspace` says so when it is no file
     raise NoWorkspace(start)
 
 
