@@ -9,11 +9,14 @@ from dataclasses import dataclass
 
 from ..memory.recall.analysis import asked, terms
 from ..memory.recall.passage import Passage, is_heading, passages
-from ..staging.quotes import QuoteImpossible, parse_quote, render_quote, sentences
+from ..staging.own import framing_lines
+from ..staging.quotes import Lines, Quote, QuoteImpossible, parse_quote, render_quote
+from ..staging.sentence import Paragraphs, sentences
+from ..staging.statement import statements
 
 _SHORT = 420
 _MOST_LINES = 5
-_ENDS = (".", "!", "?", "…", ":", ";", "。", "！", "？")
+_MOST_OF_A_SENTENCE = 8
 
 
 @dataclass(frozen=True)
@@ -26,19 +29,25 @@ class Piece:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Pieces of neighbouring lines of one file, in order."""
+    """Pieces of neighbouring lines of one file, in order.
+
+    `around` are the first and last line of the passage that they come from. `statements` is what they say, each
+    sentence in one: a sentence that runs over several lines, too.
+    """
 
     path: str
     pieces: tuple[Piece, ...]
+    around: tuple[int, int]
+    statements: tuple[str, ...]
 
     @property
     def text(self) -> str:
         return " ".join(piece.text for piece in self.pieces)
 
     @property
-    def place(self) -> str:
-        """Where it is cited as a source."""
-        return f"{self.path}:{self.pieces[-1].line if len(self.pieces) == 1 else self.pieces[0].line}"
+    def places(self) -> tuple[str, ...]:
+        """Where each piece stands, as it is cited as a source."""
+        return tuple(f"{self.path}:{piece.line}" for piece in self.pieces)
 
     def render(self) -> str:
         """The quotes, one a line."""
@@ -50,53 +59,64 @@ def excerpt(path: str, lines: Mapping[int, str], line: int, question: str) -> Ex
     if not lines.get(line, "").strip():
         return None
     wanted = set(asked(question))
-    passage = _around(path, lines, line)
-    rows = [n for n in range(passage.line, passage.end + 1) if lines.get(n, "").strip()]
-    body = [n for n in rows if not is_heading(lines[n])] or [line]
+    rows = [lines.get(n, "") for n in range(1, max(lines) + 1)]
+    passage = _around(path, lines, line, rows)
+    filled = [n for n in range(passage.line, passage.end + 1) if rows[n - 1].strip()]
+    body = [n for n in filled if not is_heading(lines[n])] or [line]
     focus = line if line in body else body[0]
-    chosen = _chosen(lines, body, focus, wanted)
+    paragraphs = Paragraphs(path, rows)
+    chosen = _chosen(paragraphs, lines, body, focus, wanted)
     pieces = [_piece(n, lines[n], wanted, alone=len(chosen) == 1) for n in chosen]
-    heading = _heading(lines, passage, wanted, pieces)
+    heading = _heading(path, rows, passage, wanted, pieces)
     kept = tuple(p for p in (*heading, *pieces) if _quotable(path, p))
-    return Excerpt(path, kept) if any(p in pieces for p in kept) else None
+    if not any(p in pieces for p in kept):
+        return None
+    return Excerpt(path, kept, (passage.line, passage.end), _statements(path, rows, [p for p in pieces if p in kept]))
 
 
-def _around(path: str, lines: Mapping[int, str], line: int) -> Passage:
-    text = "\n".join(lines.get(n, "") for n in range(1, max(lines) + 1))
-    for passage in passages(path, text):
+def _around(path: str, lines: Mapping[int, str], line: int, rows: Sequence[str]) -> Passage:
+    for passage in passages(path, "\n".join(rows)):
         if passage.line <= line <= passage.end:
             return passage
     return Passage(path, line, line, lines[line])
 
 
-def _chosen(lines: Mapping[int, str], body: Sequence[int], focus: int, wanted: set[str]) -> list[int]:
+def _chosen(
+    paragraphs: Paragraphs, lines: Mapping[int, str], body: Sequence[int], focus: int, wanted: set[str]
+) -> list[int]:
     """The lines to quote: the whole paragraph if it is short, else the sentence around the line that answers."""
     if len(body) <= _MOST_LINES and sum(len(lines[n]) for n in body) <= _SHORT:
         return list(body)
-    if len(lines[focus]) > _SHORT:
-        return [focus]
     at = body.index(focus)
-    first, last = at, at
-    while first > 0 and at - first < 2 and not _ends(lines[body[first - 1]]) and _flows(lines, body, first):
+    first = last = at
+    while first > 0 and last - first + 1 < _MOST_OF_A_SENTENCE and _runs_on(paragraphs, body[first - 1], body[first]):
         first -= 1
-    while last + 1 < len(body) and last - first + 1 < _MOST_LINES and not _ends(lines[body[last]]):
-        if not _flows(lines, body, last + 1):
-            break
+    while (
+        last + 1 < len(body)
+        and last - first + 1 < _MOST_OF_A_SENTENCE
+        and _runs_on(paragraphs, body[last], body[last + 1])
+    ):
         last += 1
+    if first == last and len(lines[focus]) > _SHORT:
+        return [focus]
     if first == last and last + 1 < len(body) and wanted & set(terms(lines[body[last + 1]])):
         last += 1
+        if last + 1 < len(body) and _runs_on(paragraphs, body[last], body[last + 1]):
+            last -= 1
     return list(body[first : last + 1])
 
 
-def _ends(line: str) -> bool:
-    return line.rstrip().rstrip("\"'”’»)]*_`").endswith(_ENDS)
+def _runs_on(paragraphs: Paragraphs, line: int, after: int) -> bool:
+    """Whether a sentence runs from a line into the one after it."""
+    paragraph = paragraphs.at(line)
+    return paragraph.first == paragraphs.at(after).first and paragraph.span(line)[1] not in paragraph.stops
 
 
-def _flows(lines: Mapping[int, str], body: Sequence[int], at: int) -> bool:
-    """Whether the line at `at` goes on where the one before it stopped: neighbours, both prose."""
-    one, other = body[at - 1], body[at]
-    prose = not any(lines[n].lstrip().startswith(("|", "```", "~~~")) for n in (one, other))
-    return other == one + 1 and prose
+def _statements(path: str, rows: Sequence[str], pieces: Sequence[Piece]) -> tuple[str, ...]:
+    """What the pieces say in whole sentences; what they say at all when there are none."""
+    quotes = [Quote(piece.text, path, piece.line, at) for at, piece in enumerate(pieces, 1)]
+    whole, _ = statements(quotes, Lines({path: "\n".join(rows)}.get))
+    return whole or tuple(piece.text for piece in pieces)
 
 
 def _piece(number: int, line: str, wanted: set[str], *, alone: bool) -> Piece:
@@ -124,12 +144,16 @@ def _offset(line: str, parts: Sequence[str], k: int) -> int:
     return at
 
 
-def _heading(lines: Mapping[int, str], passage: Passage, wanted: set[str], pieces: Sequence[Piece]) -> list[Piece]:
+def _heading(
+    path: str, rows: Sequence[str], passage: Passage, wanted: set[str], pieces: Sequence[Piece]
+) -> list[Piece]:
+    """The heading above when it says what the pieces don't; that of an earlier finding only repeats what was asked."""
     said = {term for piece in pieces for term in terms(piece.text)}
-    for number in range(passage.end, 0, -1):
-        line = lines.get(number, "")
-        if number < pieces[0].line and line.lstrip().startswith("#") and is_heading(line):
-            return [Piece(number, line.strip())] if (wanted & set(terms(line))) - said else []
+    for number in range(min(passage.end, pieces[0].line - 1), 0, -1):
+        line = rows[number - 1]
+        if line.lstrip().startswith("#") and is_heading(line):
+            telling = (wanted & set(terms(line))) - said and number not in framing_lines(path, rows)
+            return [Piece(number, line.strip())] if telling else []
     return []
 
 
@@ -148,14 +172,14 @@ def _original(text: str) -> str:
 
 
 def distinct(excerpts: Iterable[Excerpt], most: int) -> tuple[Excerpt, ...]:
-    """The first `most` excerpts that say something new: no line twice, no text twice."""
+    """The first `most` excerpts that say something new: one of each passage, and no text twice."""
     kept: list[Excerpt] = []
     seen: set[tuple[str, int]] = set()
     texts: set[str] = set()
     for one in excerpts:
-        lines = {(one.path, piece.line) for piece in one.pieces}
+        lines = {(one.path, n) for n in range(one.around[0], one.around[1] + 1)}
         text = " ".join(" ".join(_original(piece.text) for piece in one.pieces).split()).casefold()
-        if lines <= seen or text in texts:
+        if lines & seen or text in texts:
             continue
         kept.append(one)
         seen |= lines

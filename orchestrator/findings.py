@@ -1,6 +1,5 @@
 """What the offline model found, as a draft and in words: quotes, fixed phrases, the task's own words, nothing else."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,26 +7,36 @@ from ..memory.errors import MemoryFault
 from ..memory.ids import id_from_title
 from ..memory.index.index import EntryRefused, IndexEntry
 from ..memory.recall.analysis import asked, terms
+from ..memory.recall.question import understood
 from ..memory.target import FileTarget, NoteTarget, Target, parse_target
-from ..memory.text.clip import clip
 from ..memory.text.document import parse_document
-from ..staging.verbatim import FOUND, GAPS, NOT_FOUND, NOTHING_FOUND
+from ..staging.phrases import FOUND, GAPS, NEAREST, NOT_FOUND, NOTHING_FOUND
+from ..staging.question import Question, heading_of
+from ..staging.summary import summary_of, words_of
 from ..subagents.prompt import TaskWords
 from .excerpt import Excerpt
 from .lookup import count
 
-_TITLE = 80
-_SUMMARY = 190
-_MARKUP = re.compile(r"[<>`\[\]*_|#~]+")
+__all__ = ["Part", "draft_input", "heading_of", "in_words", "place_of", "summary"]
+
+_MOST_SOURCES = 64
 
 
 @dataclass(frozen=True)
 class Part:
-    """One question: what is quoted for it, and which of its words stand nowhere."""
+    """One question: what is quoted for it, and which of its words stand nowhere.
 
-    question: str
+    `nearest` is what comes nearest to an answer where there is none.
+    """
+
+    question: Question
     excerpts: tuple[Excerpt, ...]
     missing: tuple[str, ...]
+    nearest: tuple[Excerpt, ...] = ()
+
+    @property
+    def quoted(self) -> tuple[Excerpt, ...]:
+        return (*self.excerpts, *self.nearest)
 
 
 def place_of(task: TaskWords) -> Target | None:
@@ -38,28 +47,17 @@ def place_of(task: TaskWords) -> Target | None:
         return None
 
 
-def draft_input(
-    task: TaskWords, parts: Sequence[Part], card: str | None, read: tuple[int, int]
-) -> Mapping[str, object]:
+def draft_input(task: TaskWords, parts: Sequence[Part], card: str | None) -> Mapping[str, object]:
     """The input of `write_draft`: a new finding, or text added to the card that is there."""
     title, target = heading_of(task.text), place_of(task)
     appended = card is not None or isinstance(target, NoteTarget)
-    body = "\n".join(_body(title, parts, read, appended=appended))
+    body = "\n".join(_body(title, parts, appended=appended))
     given: dict[str, object] = {"text": body, "title": title, "sources": list(_sources(parts))}
     if target is None:
         given["target"] = f"research/{id_from_title(title)}.md"
     if not isinstance(target, NoteTarget) and (entries := _entries(body, card or "", parts)):
         given["index"] = entries[:1] if isinstance(target, FileTarget) else entries
     return given
-
-
-def heading_of(text: str) -> str:
-    """The task's first line as a heading: its own words, cut with a mark of omission when they are many."""
-    line = " ".join(next((row for row in text.splitlines() if row.strip()), "").split()).lstrip("#> ").strip()
-    if len(line) <= _TITLE:
-        return line
-    cut = clip(line, _TITLE, "")
-    return cut[: cut.rfind(" ")].rstrip(" ,;:") + "…" if " " in cut else cut + "…"
 
 
 def summary(parts: Sequence[Part], read: tuple[int, int]) -> str:
@@ -79,20 +77,22 @@ def in_words(parts: Sequence[Part]) -> str:
     rows: list[str] = []
     for part in parts:
         if len(parts) > 1:
-            rows += [part.question, ""]
+            rows += [part.question.heading, ""]
         rows += [row for one in part.excerpts for row in (one.render(), "")] or [NOTHING_FOUND, ""]
         if part.missing:
             rows += [f"{NOT_FOUND} {', '.join(part.missing)}", ""]
+        if part.nearest:
+            rows += [NEAREST, "", *(row for one in part.nearest for row in (one.render(), ""))]
     return "\n".join(rows).rstrip()
 
 
-def _body(title: str, parts: Sequence[Part], read: tuple[int, int], *, appended: bool) -> Iterator[str]:
+def _body(title: str, parts: Sequence[Part], *, appended: bool) -> Iterator[str]:
     several = len(parts) > 1
     if appended and several:
         yield from (f"## {title}", "")
     for part in parts:
         alone = title if appended else FOUND if part.excerpts else GAPS
-        yield f"{'###' if appended and several else '##'} {heading_of(part.question) if several else alone}"
+        yield f"{'###' if appended and several else '##'} {part.question.heading if several else alone}"
         yield ""
         for one in part.excerpts:
             yield from (one.render(), "")
@@ -100,8 +100,8 @@ def _body(title: str, parts: Sequence[Part], read: tuple[int, int], *, appended:
             yield from (NOTHING_FOUND, "")
         if part.missing:
             yield from (NOT_FOUND, *(f"- {word}" for word in part.missing), "")
-    yield f"Read {count(read[0], 'file')}, {count(read[1], 'line')}."
-    yield ""
+        if part.nearest:
+            yield from (NEAREST, "", *(row for one in part.nearest for row in (one.render(), "")))
 
 
 def _entries(body: str, card: str, parts: Sequence[Part]) -> list[Mapping[str, object]]:
@@ -113,45 +113,40 @@ def _entries(body: str, card: str, parts: Sequence[Part]) -> list[Mapping[str, o
         sections = sections[len(sections) - len(parts) :]
     found: list[Mapping[str, object]] = []
     for section, part in zip(sections, parts, strict=False):
-        said = _bare(_telling(part)) if part.excerpts else NOTHING_FOUND
+        said = _said(part) if part.excerpts else NOTHING_FOUND
         try:
-            entry = IndexEntry(section.id, _short(said), _keywords(part))
+            entry = IndexEntry(section.id, said, _keywords(part))
         except EntryRefused:
             continue  # the pen makes one from the heading
         found.append({"section_id": entry.section_id, "summary": entry.summary, "keywords": list(entry.keywords)})
     return found
 
 
-def _telling(part: Part) -> str:
-    """The quoted line of the first excerpt that says most of what was asked."""
-    wanted = set(asked(part.question))
-    return max((piece.text for piece in part.excerpts[0].pieces), key=lambda text: len(wanted & set(terms(text))))
+def _said(part: Part) -> str:
+    """The statement of the first excerpt that answers best, as a line of the index: it looks as an answer would."""
+    question = understood(part.question.text)
+    wanted = set(question.words)
+
+    def weigh(text: str) -> int:
+        shows = question.look is not None and question.look.shows(text)
+        return 2 * len(wanted & set(terms(text))) + (3 if shows else 0)
+
+    return summary_of(max(part.excerpts[0].statements, key=weigh), weigh)
 
 
 def _keywords(part: Part) -> tuple[str, ...]:
     """Words of the question that stand in the quotes, as they are written there."""
-    said = " ".join(_bare(one.text) for one in part.excerpts)
-    wanted = set(asked(part.question))
+    wanted = set(asked(part.question.text))
     words: dict[str, None] = {}
-    for word in re.findall(r"[^\W_]+", said):
-        if 2 < len(word) <= 40 and wanted & set(terms(word)):
+    for word in (word for one in part.excerpts for piece in one.pieces for word in words_of(piece.text)):
+        if len(word) > 2 and wanted & set(terms(word)):
             words.setdefault(word.casefold())
     return tuple(words)[:6]
 
 
 def _sources(parts: Sequence[Part]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one.place for part in parts for one in part.excerpts))
-
-
-def _bare(text: str) -> str:
-    return " ".join(_MARKUP.sub("", text).split())
-
-
-def _short(text: str) -> str:
-    if len(text) <= _SUMMARY:
-        return text
-    cut = clip(text, _SUMMARY, "")
-    return cut[: cut.rfind(" ")] + "…" if " " in cut else cut + "…"
+    places = dict.fromkeys(place for part in parts for one in part.quoted for place in one.places)
+    return tuple(places)[:_MOST_SOURCES]
 
 
 def _missing(parts: Sequence[Part]) -> str:

@@ -16,7 +16,7 @@ from ..memory.text.document import NotText, decode
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from ..staging.folder import TaskFolder, read_input
-from ..staging.verbatim import FIXED_PHRASES, NOT_FOUND
+from ..staging.phrases import FIXED_PHRASES, NOT_FOUND
 
 MAX_FILE = 1 << 20
 MAX_FILES = 5_000

@@ -5,13 +5,13 @@ verbatim quotes with their places, says which words stand nowhere, and reports. 
 gets just that as its answer. It works through the same tools, wire, staging and review as any other model.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..memory.recall.analysis import asked, terms
+from ..memory.recall.analysis import asked, asks_for_figure, terms
 from ..memory.recall.search import ANSWERED
 from ..memory.target import CardTarget
+from ..staging.question import Question, questions
 from ..subagents.messages import Block, Message, Text, ToolResult, ToolUse
 from ..subagents.model import ModelReply, ModelRequest, Usage
 from ..subagents.page import parse_page
@@ -20,7 +20,6 @@ from .excerpt import Excerpt, distinct, excerpt
 from .findings import Part, draft_input, in_words, place_of, summary
 from .lookup import Answer, Found, parse_answer
 
-MAX_PARTS = 4
 SEARCHED = 24
 MOST_QUOTES = 6
 MOST_OF_A_PART = 3
@@ -28,12 +27,7 @@ AROUND = 40
 MAX_READS = 16
 MAX_TRIES = 2
 NEAR_SHARE, NEAR_WEIGHT = 0.72, 0.6  # how near to the best place another has to come, by trial
-
-_SENTENCE = re.compile(
-    r"(?<=[.!?？。！;])\s+|\n+|\s+(?:and|und|et|y)\s+(?=(?:who|what|when|where|which|why|how|wer|was|wann|wo|wie|"
-    r"warum|qui|quand|où|comment|quién|qué|cuándo|dónde|cómo)\b)",
-    re.IGNORECASE,
-)
+MOST_NEAREST, NEAREST_SHARE = 2, 0.35  # what is shown where nothing answers: it holds this share of the question
 
 
 class Offline:
@@ -61,7 +55,7 @@ def next_blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
             return reads
     parts = _parts(told, places)
     if not told.task.answer and not told.written and told.tries < MAX_TRIES:
-        given = draft_input(told.task, parts, told.card, told.read)
+        given = draft_input(told.task, parts, told.card)
         if told.tries:  # a card that is longer than what was read may name its sections otherwise
             given = {key: value for key, value in given.items() if key != "index"}
         return (_call(told, 0, "write_draft", given),)
@@ -80,7 +74,7 @@ class _Told:
     """
 
     task: TaskWords
-    queries: tuple[str, ...]
+    queries: tuple[Question, ...]
     answers: tuple[Answer, ...]
     pages: Mapping[str, Mapping[int, str]]
     card: str | None
@@ -117,23 +111,7 @@ class _Told:
             elif use.name == "write_draft":
                 written, tries, refused = not result.is_error, tries + 1, result.content if result.is_error else ""
         turns = sum(1 for m in messages if m.role == "assistant")
-        return cls(task, _queries(task.text), tuple(answers), pages, card, written, tries, refused, turns)
-
-
-def _queries(text: str) -> tuple[str, ...]:
-    """The questions that a task holds; a sentence that says too little by itself stays with the one before it."""
-    found: list[str] = []
-    for sentence in (part.strip() for part in _SENTENCE.split(text.strip())):
-        if not sentence:
-            continue
-        if found and len(asked(sentence)) < 2:
-            found[-1] = f"{found[-1]} {sentence}"
-        else:
-            found.append(sentence)
-    questions = [part for part in found if part.rstrip().endswith(("?", "？"))]
-    if len(found) > MAX_PARTS and 0 < len(questions) <= MAX_PARTS:
-        found = questions
-    return tuple(found) if 1 < len(found) <= MAX_PARTS else (text.strip(),)
+        return cls(task, questions(task.text), tuple(answers), pages, card, written, tries, refused, turns)
 
 
 # -- the steps ---------------------------------------------------------------------------------------------------------
@@ -146,36 +124,51 @@ def _call(told: "_Told", k: int, name: str, given: Mapping[str, object]) -> Tool
 def _searches(told: _Told) -> tuple[Block, ...]:
     return (
         Text("Searching for what was asked."),
-        *(_call(told, k, "search", {"query": q, "limit": SEARCHED}) for k, q in enumerate(told.queries)),
+        *(_call(told, k, "search", {"query": q.text, "limit": SEARCHED}) for k, q in enumerate(told.queries)),
     )
 
 
-def _places(told: _Told) -> tuple[tuple[Found, ...], ...]:
-    """For each question the places worth quoting, best first; () where the answer is not there."""
+@dataclass(frozen=True)
+class _Places:
+    """The places worth quoting for one question, best first; where the answer is not there, those that come nearest."""
+
+    answering: tuple[Found, ...]
+    nearest: tuple[Found, ...]
+
+
+def _places(told: _Told) -> tuple[_Places, ...]:
     most = MOST_QUOTES if len(told.queries) == 1 else MOST_OF_A_PART
     return tuple(
-        _worth_quoting(question, answer, 2 * most) for question, answer in zip(told.queries, told.answers, strict=True)
+        _worth_quoting(question.text, answer, 2 * most)
+        for question, answer in zip(told.queries, told.answers, strict=True)
     )
 
 
-def _worth_quoting(question: str, answer: Answer, most: int) -> tuple[Found, ...]:
+def _worth_quoting(question: str, answer: Answer, most: int) -> _Places:
     said = set(terms(question))
     places = [place for place in answer.places if not said.issuperset(terms(place.text))]  # echoes say nothing
     best = max((place.share for place in places), default=0.0)
     if best < ANSWERED:
-        return ()
+        return _Places((), tuple(_nearest(question, places)))
     floor = max(ANSWERED, NEAR_SHARE * best)
     near = (place for place in places if place.share >= floor and place.weight >= NEAR_WEIGHT)
-    return tuple(near)[:most]
+    return _Places(tuple(near)[:most], ())
 
 
-def _reads(told: _Told, places: Sequence[Sequence[Found]]) -> tuple[Block, ...]:
+def _nearest(question: str, places: Sequence[Found]) -> Iterator[Found]:
+    """Places that name what is asked about; that something costs, too, is no reason to show it."""
+    subject = asked(question)[-1:]
+    if subject and not asks_for_figure(subject[0]):
+        yield from (place for place in places if place.share >= NEAREST_SHARE and subject[0] in terms(place.text))
+
+
+def _reads(told: _Told, places: Sequence[_Places]) -> tuple[Block, ...]:
     """Pages around the places, each file at most twice; and the card that is to be changed."""
     calls: list[Block] = []
     covered: list[tuple[str, int, int]] = []
     if isinstance(place_of(told.task), CardTarget) and not told.task.answer:
         calls.append(_call(told, 0, "read_card", {"card": told.task.target}))
-    for place in (place for part in places for place in part):
+    for place in (place for part in places for place in (*part.answering, *part.nearest)):
         if any(path == place.path and first <= place.line <= last for path, first, last in covered):
             continue
         if len(calls) >= MAX_READS:
@@ -191,20 +184,22 @@ def _reads(told: _Told, places: Sequence[Sequence[Found]]) -> tuple[Block, ...]:
     return tuple(calls)
 
 
-def _parts(told: _Told, places: Sequence[Sequence[Found]]) -> tuple[Part, ...]:
+def _parts(told: _Told, places: Sequence[_Places]) -> tuple[Part, ...]:
     """What each question found, as quotes."""
     parts: list[Part] = []
+    most = MOST_QUOTES if len(told.queries) == 1 else MOST_OF_A_PART
     for question, answer, found in zip(told.queries, told.answers, places, strict=True):
-        quoted = [e for place in found if (e := _quoted(told, place, question)) is not None]
-        most = MOST_QUOTES if len(told.queries) == 1 else MOST_OF_A_PART
-        parts.append(Part(question, distinct(quoted, most), answer.missing))
+        answering = _quoted(told, found.answering, question.text, most)
+        nearest = () if answering else _quoted(told, found.nearest, question.text, MOST_NEAREST)
+        parts.append(Part(question, answering, answer.missing, nearest))
     return tuple(parts)
 
 
-def _quoted(told: _Told, place: Found, question: str) -> Excerpt | None:
-    """The excerpt at a place, from the lines that were read there; a place that wasn't read is not quoted."""
-    lines = told.pages.get(place.path)
-    return None if lines is None else excerpt(place.path, lines, place.line, question)
+def _quoted(told: _Told, places: Sequence[Found], question: str, most: int) -> tuple[Excerpt, ...]:
+    """The excerpts at places, from the lines that were read there; a place that wasn't read is not quoted."""
+    read = ((place, told.pages[place.path]) for place in places if place.path in told.pages)
+    found = (excerpt(place.path, lines, place.line, question) for place, lines in read)
+    return distinct((one for one in found if one is not None), most)
 
 
 def _report(told: _Told, parts: Sequence[Part]) -> Mapping[str, object]:

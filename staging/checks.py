@@ -18,10 +18,10 @@ from ..memory.text.frontmatter import parse_front_matter
 from .characters import character_findings
 from .draft import Draft, edit_of, file_bytes
 from .finding import Finding, FindingLevel, at_most
+from .phrases import is_fixed
 from .policy import Provenance
 from .quotes import MOST_QUOTES, Lines, check_quotes, parse_quote
 from .secret import mask, secret_findings
-from .verbatim import is_fixed
 
 MOST_HEADINGS = 2_000
 """The most headings that one draft may bring into a card."""

@@ -9,8 +9,7 @@ is `inputs/<name>` or that of a file of the space (`projects/kiln.md`); lines ar
 feed (a carriage return before it is no part of the line).
 
 A quote holds when its text stands in the cited line with the same bytes, and is not cut out of a word. To pass
-without a reader (`verbatim`) more is asked: the whole line, or whole sentences of it, since half a sentence can say
-the opposite.
+without a reader (`verbatim`) more is asked: whole sentences, since half a sentence can say the opposite.
 """
 
 import re
@@ -22,15 +21,12 @@ from ..memory.text.clip import boundary
 from .errors import StagingFault
 from .finding import Finding, at_most
 from .secret import mask
+from .sentence import Paragraph, Paragraphs
 
 _OPEN = re.compile(r'[ \t]*(?:[-*+][ \t]+)?>[ \t]?"')
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _MEANT = re.compile(r'[ \t]*(?:[-*+][ \t]+)?>[ \t]?["“„«]')  # begins like a quote
 _PATH = re.compile(r'[^"\x00-\x1f\x7f]+')
-# What stands before the text of a line without being said by it: list and quotation marks, heading marks, blanks.
-_LEAD = re.compile(r"[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)]|>|#{1,6})[ \t]+)*")
-_BLANK = re.compile(r"\s*")
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?=[ \t])|[。！？｡][」』”’）]*")
 
 MOST_QUOTES = 1_000
 """The most quotes that one draft may ask to be checked."""
@@ -115,24 +111,13 @@ def _failures(body: str, lines: "Lines", first_line: int) -> Iterator[Finding]:
             yield Finding("quote", "block", reason, here)
 
 
-def sentences(line: str) -> tuple[str, ...]:
-    """The whole sentences of a line, in order, as they may be quoted: byte-equal pieces without blanks around them."""
-    start, end = _content(line)
-    pieces: list[str] = []
-    for match in _SENTENCE_END.finditer(line, start, end):
-        pieces.append(line[start : match.end()])
-        start = match.end()
-    pieces.append(line[start:end])
-    return tuple(piece.strip() for piece in pieces if piece.strip())
-
-
 class Lines:
     """Lines of sources, each source read and split once."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
         self._known: dict[str, tuple[str, ...] | None] = {}
-        self._cuts: dict[tuple[str, int], tuple[frozenset[int], frozenset[int]]] = {}
+        self._paragraphs: dict[str, Paragraphs] = {}
 
     def line(self, path: str, number: int) -> str | None:
         """The line without its end; None when there is no such path or line."""
@@ -146,8 +131,8 @@ class Lines:
             self._known[path] = None if text is None else tuple(_lines(text))
         return self._known[path]
 
-    def denies(self, quote: Quote, *, whole: bool = False) -> str | None:
-        """Why the quote doesn't hold, None when it does; with `whole`, nothing less than whole sentences holds."""
+    def denies(self, quote: Quote) -> str | None:
+        """Why the quote doesn't hold, None when it does."""
         place = mask(f"{shown(quote.path)}:{quote.line}")
         lines = self.of(quote.path)
         if lines is None:
@@ -162,12 +147,20 @@ class Lines:
             return f"quote: the text does not stand in {place}, byte for byte"
         if not any(_between_words(line, start, start + len(quote.text)) for start in places):
             return f"quote: the text is cut out of a word of {place}"
-        if whole:
-            key = (quote.path, quote.line)
-            begins, ends = self._cuts[key] = self._cuts.get(key) or _cuts(line)
-            if not any(start in begins and start + len(quote.text) in ends for start in places):
-                return f"quote: not a whole line or whole sentences of {place}"
         return None
+
+    def paragraph(self, quote: Quote) -> Paragraph:
+        """The paragraph in which the quoted line stands, which must be there."""
+        if quote.path not in self._paragraphs:
+            self._paragraphs[quote.path] = Paragraphs(quote.path, self.of(quote.path) or ())
+        return self._paragraphs[quote.path].at(quote.line)
+
+    def spans(self, quote: Quote) -> tuple[tuple[int, int], ...]:
+        """Where in its paragraph's text the quote may stand."""
+        paragraph, line = self.paragraph(quote), self.line(quote.path, quote.line) or ""
+        offset, size = paragraph.offset, len(quote.text)
+        spans = ((offset(quote.line, at), offset(quote.line, at + size)) for at in _found(line, quote.text))
+        return tuple(dict.fromkeys(spans))
 
 
 def _lines(text: str) -> list[str]:
@@ -206,22 +199,3 @@ def _spaced(char: str) -> bool:
     """Whether the character belongs to a script that puts blanks between words."""
     code = ord(char)
     return not (0x0E00 <= code <= 0x0EFF or 0x1000 <= code <= 0x109F or 0x1780 <= code <= 0x17FF or code >= 0x2E80)
-
-
-def _content(line: str) -> tuple[int, int]:
-    """Where the text of a line begins and ends: without its marks and the blanks around it."""
-    lead = _LEAD.match(line)
-    start = lead.end() if lead else 0
-    return start, max(start, len(line.rstrip()))
-
-
-def _cuts(line: str) -> tuple[frozenset[int], frozenset[int]]:
-    """Where whole sentences of a line begin, and where they end."""
-    first, last = _content(line)
-    begins = {0, len(line) - len(line.lstrip()), first}
-    ends = {last}
-    for match in _SENTENCE_END.finditer(line, first, last):
-        ends.add(match.end())
-        blank = _BLANK.match(line, match.end(), last)
-        begins.add(blank.end() if blank else match.end())
-    return frozenset(begins), frozenset(ends)

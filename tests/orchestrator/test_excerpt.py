@@ -73,6 +73,29 @@ def test_the_same_text_is_quoted_once() -> None:
     assert [one.pieces[0].line for one in kept] == [1, 7]
 
 
+def test_of_one_passage_one_excerpt_is_kept_the_best() -> None:
+    lines = {1: "The glaze cracked. " + "It was a day like any other in the studio. " * 12, 2: "The glaze ran, too."}
+    found = [excerpt(PATH, lines, n, "What did the glaze do?") for n in (2, 1)]
+    [kept] = distinct([one for one in found if one is not None], 6)
+    assert kept == found[0]
+
+
+def test_the_heading_of_an_earlier_finding_is_not_quoted() -> None:
+    rows = ["## Is the glaze safe?", "", '> "No, never." (inputs/b.md:4)']
+    for path, quoted in (("research/glaze.md", 1), ("inputs/glaze.md", 2)):
+        found = excerpt(path, dict(enumerate(rows, 1)), 3, "Is the glaze safe?")
+        assert found is not None
+        assert len(found.pieces) == quoted
+
+
+def test_a_sentence_that_runs_over_lines_is_one_statement() -> None:
+    lines = {1: "Nobody may say that", 2: "glazes are safe. It is", 3: "not so."}
+    found = excerpt(PATH, lines, 2, "Are glazes safe?")
+    assert found is not None
+    assert found.statements == ("Nobody may say that glazes are safe. It is not so.",)
+    assert found.places == (f"{PATH}:1", f"{PATH}:2", f"{PATH}:3")
+
+
 @given(rows=st.lists(st.text(max_size=60).filter(lambda t: "\n" not in t), min_size=1, max_size=12), data=st.data())
 def test_whatever_the_lines_each_piece_stands_in_its_line(rows: list[str], data: st.DataObject) -> None:
     lines = dict(enumerate(rows, start=1))

@@ -5,7 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from onepen.staging.finding import blocked
-from onepen.staging.quotes import Quote, QuoteImpossible, check_quotes, quotes, render_quote, sentences
+from onepen.staging.quotes import Quote, QuoteImpossible, check_quotes, quotes, render_quote
+from onepen.staging.sentence import sentences
 
 CONES = 'Cones\n\n- cone 6 was reached at 1222 degrees\r\nShe said "stop (now)". It held. Done\n'
 SOURCES = {
