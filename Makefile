@@ -18,8 +18,9 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 READY := $(VENV)/.ready
 
-Q ?=
-INPUT ?=
+# As they were typed: make would take a '$' in them for a name of its own.
+override Q := $(value Q)
+override INPUT := $(value INPUT)
 export Q INPUT
 
 .PHONY: help setup demo test prove lint bench docs lock clean

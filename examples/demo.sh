@@ -10,7 +10,8 @@ set -euo pipefail
 repository=$(cd "$(dirname "$0")/.." && pwd)
 question=${Q:-How is a commit kept whole when the process dies? What is a verdict bound to?}
 input=${INPUT:-$repository/docs}
-input=$(cd "$(dirname "$input")" && pwd)/$(basename "$input")
+[ -e "$input" ] || { echo "INPUT=$input: no such file or folder" >&2; exit 2; }
+input=$(realpath -- "$input")
 place=${DEMO:-$repository/.demo}
 
 # Only a workspace that an earlier demo left is taken away.
