@@ -97,7 +97,7 @@ class DraftId(Id):
 def id_from_title(title: str) -> str:
     """The id of a title: transliterated, else `card-<hash8>`; always a valid id, never a reserved one.
 
-    Raises BadTitle for a title that is empty, longer than 200 characters or holds control characters.
+    Raises BadTitle for a title that is empty, longer than 200 characters or holds invisible characters.
     """
     clean = check_title(title)
     words = re.findall(r"[a-z0-9]+", anyascii(unicodedata.normalize("NFKC", clean)).lower())
@@ -112,11 +112,16 @@ def check_title(title: str) -> str:
     clean = unicodedata.normalize("NFC", title).strip()
     if not clean:
         raise BadTitle(title, "a title needs at least one character")
-    if any(unicodedata.category(c) in {"Cc", "Cs", "Co", "Zl", "Zp"} for c in clean):
-        raise BadTitle(title, "a title is one line without control characters")
+    if any(_unseen(c) for c in clean):
+        raise BadTitle(title, "a title is one line without control characters or characters that turn or hide text")
     if len(clean) > _TITLE_LIMIT:
         raise BadTitle(title, f"a title has at most {_TITLE_LIMIT} characters, this one has {len(clean)}")
     return clean
+
+
+def _unseen(c: str) -> bool:
+    """Whether a character has no sign of its own; the joiners of Persian, Hindi and emoji are part of a spelling."""
+    return unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} and c not in "\u200c\u200d"
 
 
 def shown(text: str, limit: int = 60) -> str:

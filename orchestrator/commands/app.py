@@ -17,6 +17,9 @@ from .reading import turn
 from .shell import Common, Shell, json_text
 from .table import ABOUT, EXAMPLES, GROUPS, ROWS, Row
 from .terminal import look
+from .text import wrap
+
+_NARROW = 52  # below this many columns the parser's own help runs over the edge
 
 
 def main() -> None:
@@ -47,7 +50,7 @@ def _failed(error: BaseException, given: frozenset[str]) -> int:
     failure = told(error)
     if "--debug" in given:
         streams.tell(trace(error))
-    streams.tell(failure.line())
+    streams.tell(wrap(failure.line(), look().columns))
     if "--json" in given:
         streams.answer(json_text(failure.as_json()))
     return failure.exit_code
@@ -55,7 +58,9 @@ def _failed(error: BaseException, given: frozenset[str]) -> int:
 
 def program() -> typer.Typer:
     """The parser, made from the table."""
-    settings: dict[str, Any] = {"rich_markup_mode": None, "add_completion": True}
+    columns = look().columns
+    width = {"terminal_width": columns - 2} if columns < _NARROW else {}
+    settings: dict[str, Any] = {"rich_markup_mode": None, "add_completion": True, "context_settings": width}
     app = typer.Typer(cls=_Group, add_help_option=False, help=ABOUT, **settings)
     app.callback(invoke_without_command=True)(_root)
     groups = {
@@ -106,8 +111,16 @@ def _root(
         _carry_out(turn, context.obj, {})
 
 
-def _group(help_: _Help = False) -> None:
-    """A group does nothing by itself."""
+def _group(
+    context: typer.Context,
+    folder: Folder = None,
+    client: Client = None,
+    json: Json = False,
+    debug: Debug = False,
+    help_: _Help = False,
+) -> None:
+    """A group does nothing by itself; the options of every command may stand before its command's name."""
+    context.obj = Common(folder, client, json, debug).over(context.obj)
 
 
 def _wired(row: Row) -> Callable[..., None]:

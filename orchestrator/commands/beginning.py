@@ -11,6 +11,7 @@ from pathlib import Path
 from ...memory.clock import SystemClock
 from ...memory.scaffold import init, plan_workspace
 from ...memory.workspace import SETTINGS, NoWorkspace, find_workspace, open_workspace
+from .failure import BadText
 from .text import count, one_line
 
 
@@ -38,7 +39,12 @@ class Begun:
 
 
 def begin(root: Path, *, name: str = "", dry_run: bool = False) -> Begun:
-    """Make what is missing of a workspace in `root`; raises SettingsUnreadable, BadTitle or an OSError."""
+    """Make what is missing of a workspace in `root`.
+
+    Raises BadText for a folder's name that can't be shown as it is, SettingsUnreadable, BadTitle or an OSError.
+    """
+    if one_line(root.name) != root.name:
+        raise BadText(f"DIR {str(root)!r}: a folder's name is one line without control characters or doubled blanks")
     if root.exists() and not root.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "a workspace is a folder, and this is a file", str(root))
     if (root / SETTINGS).exists():

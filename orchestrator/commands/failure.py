@@ -1,7 +1,9 @@
 """What went wrong, as one line and an exit code; a traceback only with --debug."""
 
+import os
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 
 import typer
 
@@ -61,12 +63,24 @@ def told(error: BaseException) -> Failure:
         return _usage(error)
     if isinstance(error, KeyboardInterrupt):
         return told(Interrupted())
+    if isinstance(error, FileNotFoundError) and error.filename is None and _nowhere():
+        place = one_line(os.environ.get("PWD") or "the folder in which you stand")
+        return Failure(f"{place}: this folder was moved or deleted", "cd to another folder, or onepen -C DIR", 2)
     if isinstance(error, OSError):
         return Failure(_system(error), None, 1)
     if isinstance(error, UnicodeDecodeError):
         return Failure(f"what was read is not UTF-8 text: {one_line(error.reason)} at byte {error.start}", None, 2)
     cause = one_line(f"{type(error).__name__}: {error}")
     return Failure(f"internal error, this is a bug of onepen: {cause}", "the same command with --debug", 1)
+
+
+def _nowhere() -> bool:
+    """Whether the folder in which the process stands is gone."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _system(error: OSError) -> str:

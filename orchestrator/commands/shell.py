@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, Protocol
 from . import streams
 from .failure import BadText, NeedsAnswer
 from .terminal import Terminal
-from .text import visible
+from .text import visible, wrap
 
 if TYPE_CHECKING:
     from ..service import Service
+
+
+MOST_TEXT = 1 << 20
+MOST_TASK = 64 << 10
+MOST_WORDS = 8 << 10
+"""Bytes of a text that becomes a file, of a task's text, and of one that becomes a line."""
 
 
 class Answer(Protocol):
@@ -108,7 +114,7 @@ class Shell:
 
     def note(self, text: str) -> None:
         """A line for the person that is no part of the result: on stderr."""
-        streams.tell(visible(text).rstrip("\n") + "\n")
+        streams.tell(wrap(visible(text).rstrip("\n") + "\n", self.terminal.columns))
 
     def tell(self, text: str) -> None:
         """Text that was made visible already, on stderr: what a question is about."""
@@ -140,16 +146,21 @@ class Shell:
         return self.ask(f"{question} [y/N] ", what=what, hint=hint).lower() in {"y", "yes"}
 
     # -- reading -------------------------------------------------------------------------------------------------
-    def text(self, value: str, what: str) -> str:
-        """`value`, or what stands on stdin where `value` is '-'; raises BadText where that is nothing or no UTF-8."""
+    def text(self, value: str, what: str, limit: int = MOST_WORDS) -> str:
+        """`value`, or what stands on stdin where `value` is '-'.
+
+        Raises BadText where that is nothing or no UTF-8, TooLong where it has more than `limit` bytes.
+        """
         if value == "-":
-            value = streams.read_all(sys.stdin)
+            value = streams.read_all(sys.stdin, f"{what} '-'", limit)
             if not value.strip():
                 raise BadText(f"{what} '-': nothing on stdin")
         try:
-            value.encode()
+            size = len(value.encode())
         except UnicodeEncodeError as e:
             raise BadText(f"{what}: not UTF-8 text (character {e.start + 1})") from e
+        if size > limit:
+            raise streams.TooLong(what, limit)
         return value
 
 

@@ -9,7 +9,7 @@ import codecs
 import os
 import sys
 from io import TextIOWrapper
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from ...memory.errors import OnepenError
 
@@ -88,9 +88,24 @@ def _write(stream: TextIO | None, text: str) -> None:
         stream.flush()
 
 
-def read_all(stream: TextIO | None) -> str:
-    """Everything on stdin as UTF-8 text, line ends as they are; raises UnicodeDecodeError."""
-    if stream is None:
-        return ""
-    data: bytes = stream.buffer.read()
-    return data.decode()
+class TooLong(OnepenError):
+    """Raised when a text from outside has more bytes than its place takes; the rest was not read."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, limit: int) -> None:
+        size = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit >> 10} KiB"
+        super().__init__(f"{what}: longer than {size}, which is the most it may be")
+
+
+def read_all(stream: TextIO | None, what: str, limit: int) -> str:
+    """Everything on stdin as UTF-8 text, line ends as they are; raises TooLong or UnicodeDecodeError."""
+    return "" if stream is None else bounded(stream.buffer, what, limit).decode()
+
+
+def bounded(source: BinaryIO, what: str, limit: int) -> bytes:
+    """All bytes of `source`, which may be endless; raises TooLong where there are more than `limit`."""
+    data = source.read(limit + 1)
+    if len(data) > limit:
+        raise TooLong(what, limit)
+    return data

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from .ink import ink
 from .terminal import Terminal
-from .text import count, one_line, visible
+from .text import count, one_line, visible, wrap
 
 if TYPE_CHECKING:
     from ..results import DelegateResult, DraftView, TaskView
@@ -42,6 +42,7 @@ def _task(task: "TaskView", terminal: Terminal) -> str:
     lines = [f"{task.task}  {task.agent}  {status}{reason}\n"]
     lines.extend(f"  left out: {one_line(name)}\n" for name in task.left_out)
     lines.extend(f"  note: {one_line(notice)}\n" for notice in task.notices)
+    lines = [wrap(line, terminal.columns) for line in lines]
     if task.answer:
         lines.append("\n" + visible(task.answer).strip("\n") + "\n")
     for draft in task.drafts:
@@ -60,5 +61,5 @@ def _draft(draft: "DraftView", terminal: Terminal) -> list[str]:
     lines = [f"  {draft.id}  {one_line(place)}  {draft.status}{commit}\n"]
     for finding in () if draft.status == "committed" else draft.findings:
         level = ink(finding.level, "red" if finding.level == "block" else "yellow", terminal)
-        lines.append(f"    {level}: {one_line(finding.message)}\n")
+        lines.append(wrap(f"    {level}: {one_line(finding.message)}\n", terminal.columns))
     return lines

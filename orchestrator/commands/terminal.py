@@ -19,7 +19,7 @@ class Terminal:
     """What the three standard streams are.
 
     `columns` is the width for people's output: 20 to 160 on a terminal or as COLUMNS says, and so many in a file or
-    pipe that nothing is cut.
+    pipe that nothing is cut. `rows` is how many lines the screen on which questions are asked shows at once.
 
     `colour` holds for stdout and `live` (a line that is redrawn) for stderr; each only on a terminal that can do it.
     """
@@ -28,6 +28,7 @@ class Terminal:
     colour: bool
     live: bool
     columns: int
+    rows: int = 24
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -54,6 +55,13 @@ def _columns(env: Mapping[str, str], stream: TextIO | None) -> int:
     return min(max(columns, _NARROWEST), _WIDEST) if columns > 0 else _UNCUT
 
 
+def _rows(stream: TextIO | None) -> int:
+    try:
+        return (os.get_terminal_size(stream.fileno()).lines if stream is not None else 0) or 24
+    except (OSError, ValueError):
+        return 24
+
+
 def look(env: Mapping[str, str] = os.environ) -> Terminal:
     """The terminal as the standard streams and `env` (TERM, NO_COLOR, COLUMNS) say it is."""
     moves = env.get("TERM", "") not in ("", "dumb", "unknown")
@@ -63,4 +71,5 @@ def look(env: Mapping[str, str] = os.environ) -> Terminal:
         colour=colours and _is_terminal(sys.stdout),
         live=colours and _is_terminal(sys.stderr) and _is_utf8(sys.stderr),
         columns=_columns(env, sys.stdout),
+        rows=_rows(sys.stderr),
     )

@@ -4,10 +4,12 @@ A title, a draft or a file name may hold escape sequences, or characters that tu
 Technical Report 36, section 3): they are shown as escapes, so that what a person reads is what there is.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
 _BREAKS = {"\n", "\t"}
+_INK = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def visible(text: str) -> str:
@@ -42,6 +44,7 @@ def _escape(c: str) -> str:
 
 def width(text: str) -> int:
     """How many columns a terminal gives to `text`: two for a wide character, none for one that combines."""
+    text = _INK.sub("", text)
     if text.isascii():
         return len(text)
     return sum(_columns_of(c) for c in text)
@@ -64,6 +67,38 @@ def cut(text: str, columns: int) -> str:
             break
         kept += c
     return kept.rstrip() + "…"
+
+
+def excerpt(text: str, columns: int, words: Sequence[str]) -> str:
+    """`text` in about `columns` columns around the first of `words` that stands in it, with an ellipsis at each cut."""
+    if width(text) <= columns:
+        return text
+    places = [place for word in words if (place := text.casefold().find(word.casefold())) >= 0]
+    start = max(0, min(places, default=0) - columns // 3)
+    start = text.find(" ", start) + 1 if start else 0
+    return ("…" if start else "") + cut(text[start:], columns - 1)
+
+
+def wrap(text: str, columns: int, indent: str = "  ") -> str:
+    """Each line of `text` in at most `columns` columns where its blanks allow it.
+
+    Broken at blanks only, so that paths and ids stay whole; what goes on begins with the line's blanks and `indent`.
+    """
+    lines = text.splitlines(keepends=True)
+    return "".join(line if width(line.rstrip("\n")) <= columns else _wrapped(line, columns, indent) for line in lines)
+
+
+def _wrapped(line: str, columns: int, indent: str) -> str:
+    bare = line.rstrip("\n")
+    lead = bare[: len(bare) - len(bare.lstrip(" "))]
+    rows, row = [], lead
+    for gap, word in re.findall(r"( *)([^ ]+)", bare[len(lead) :]):
+        if row.strip() and width(row + gap + word) > columns:
+            rows.append(row)
+            row = lead + indent + word
+        else:
+            row += gap + word
+    return "\n".join([*rows, row]) + line[len(bare) :]
 
 
 def pad(text: str, columns: int) -> str:

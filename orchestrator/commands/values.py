@@ -21,6 +21,14 @@ def day(text: str | None, option: str) -> date | None:
         raise BadText(f"{option} {text!r}: not a day; write it as 2026-11-01") from e
 
 
+def days(since: str | None, until: str | None) -> tuple[date | None, date | None]:
+    """The range of days from --since and --until; raises BadText."""
+    first, last = day(since, "--since"), day(until, "--until")
+    if first is not None and last is not None and first > last:
+        raise BadText(f"--since {first} is after --until {last}: no day lies between them")
+    return first, last
+
+
 def places(text: str | None, known: Iterable[str]) -> frozenset[str]:
     """The named places, all of `known` for None; raises BadText with the closest name."""
     everywhere = tuple(known)
