@@ -4,6 +4,7 @@ Flags come first, then `ONEPEN_*` in the environment, then this file, then the d
 run work.
 """
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -22,7 +23,7 @@ class ConfigUnreadable(OrchestratorFault):
 
     exit_code = 2
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path | str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
 
 
@@ -60,4 +61,7 @@ def load_config() -> Config:
         raise ConfigUnreadable(config_file(), f"not TOML: {e}") from e
     except ValidationError as e:
         first = e.errors()[0]
+        variable = f"ONEPEN_{first['loc'][0]}".upper() if first["loc"] else ""
+        if variable in os.environ:
+            raise ConfigUnreadable(variable, in_words(dict(first))) from e
         raise ConfigUnreadable(config_file(), f"{key_of(first['loc'])}: {in_words(dict(first))}") from e

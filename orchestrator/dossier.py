@@ -213,7 +213,10 @@ def find_task(workspace: Workspace, prefix: str, clock: Clock) -> Dossier:
 
 
 def find_draft(workspace: Workspace, prefix: str, clock: Clock) -> tuple[Dossier, DraftState]:
-    """The draft of an id `<task>-<k>`, whose task may be cut short; raises NoSuchDraft or AmbiguousId."""
+    """The draft of an id `<task>-<k>`, whose task may be cut short; raises NoSuchDraft or AmbiguousId.
+
+    A task's id alone means its only draft, or the only one that is undecided.
+    """
     head, dash, number = prefix.rpartition("-")
     if not dash or not number.isdigit():
         head, number = prefix, ""
@@ -225,6 +228,9 @@ def find_draft(workspace: Workspace, prefix: str, clock: Clock) -> tuple[Dossier
     wanted = [d for d in drafts if not number or d.id == f"{dossier.task}-{number}"]
     if not wanted:
         raise NoSuchDraft(prefix)
+    if len(wanted) > 1:
+        undecided = [d for d in wanted if d.status in OPEN]
+        wanted = undecided if len(undecided) == 1 else wanted
     if len(wanted) > 1:
         raise AmbiguousId("draft", prefix, tuple(d.id for d in wanted))
     return dossier, wanted[0]

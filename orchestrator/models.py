@@ -29,8 +29,9 @@ class NeedsModel(OrchestratorFault):
 
     def __init__(self, agent: str) -> None:
         super().__init__(
-            f"agent {agent} needs a model: the offline model only finds and quotes, it writes no prose",
-            hint=f"onepen delegate --agent {agent} --model MODEL …, or --agent researcher without a model",
+            f"agent {agent} needs a model that writes: offline only finds and quotes, and besides it this version has "
+            "only scripted:FILE, which plays a script in tests",
+            hint='onepen delegate "TEXT" --agent researcher',
         )
 
 

@@ -7,7 +7,7 @@ sha256 in hex, costs are US dollars.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ class DraftView:
     """A draft as a person decides on it; `diff` is None where only a list was asked for.
 
     `stages` are those that it has to pass by the policy: "checks", "model", "person". `path` is the draft file's
-    workspace-relative path; `warnings` of a reviewer are in `findings`.
+    workspace-relative path; `warnings` of a reviewer are in `findings`. For one that was committed, `diff` is what its
+    commit did and `changed` are the files that it touched.
     """
 
     id: str
@@ -70,10 +71,15 @@ class DraftView:
     reason: str = ""
     commit: str | None = None
     stages: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
     @property
     def blocked(self) -> bool:
         return any(f.level == "block" for f in self.findings)
+
+    @property
+    def undecided(self) -> bool:
+        return self.status in {"waiting", "approved", "conflict"}
 
     def as_json(self) -> Json:
         shown = {} if self.diff is None else {"diff": self.diff}
@@ -95,6 +101,7 @@ class DraftView:
             "commit": self.commit,
             "reason": self.reason,
             "stages": list(self.stages),
+            "changed": list(self.changed),
             **shown,
         }
 
@@ -219,7 +226,9 @@ class DelegateResult:
         return {"tasks": [t.as_json() for t in self.tasks], "dry_run": self.dry_run}
 
 
-Outcome = Literal["committed", "already", "duplicate", "conflict", "blocked", "needs_person", "refused", "sent_back"]
+Outcome = Literal[
+    "committed", "already", "duplicate", "conflict", "blocked", "needs_person", "not_approved", "refused", "sent_back"
+]
 
 
 @dataclass(frozen=True)
@@ -227,7 +236,8 @@ class Decision:
     """What became of one draft that a person decided on.
 
     `needs_person`: the draft or its section is not what was shown; `draft.diff` holds what it is now, `note` says
-    what moved, and the next `approve` of the same bytes passes.
+    what moved, and the next `approve` of the same bytes passes. `not_approved`: the person was asked and said no, or
+    nothing; it waits as before.
     """
 
     draft: DraftView
@@ -244,7 +254,7 @@ class Decision:
 
     @property
     def exit_code(self) -> int:
-        if self.outcome == "needs_person":
+        if self.outcome in {"needs_person", "not_approved"}:
             return 3
         return 1 if self.outcome in {"conflict", "blocked", "duplicate"} else 0
 
@@ -337,6 +347,7 @@ class StatusResult:
     recovery_pending: bool
     suggestion: str
     notices: tuple[str, ...] = ()
+    client_titles: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> Json:
         return {
@@ -355,7 +366,24 @@ class StatusResult:
             "recovery_pending": self.recovery_pending,
             "next": self.suggestion,
             "notices": list(self.notices),
+            "client_titles": dict(self.client_titles),
         }
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What waits in a space in which nobody stands now: drafts, and tasks that were interrupted."""
+
+    client: str | None
+    drafts: int
+    interrupted: int
+
+    @property
+    def name(self) -> str:
+        return self.client or "the house"
+
+    def as_json(self) -> Json:
+        return {"client": self.client, "drafts_waiting": self.drafts, "interrupted": self.interrupted}
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ seconds. With `dry_run` they take no pen, write nothing, refuse what they would 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ from ..memory.target import CardTarget, Shelf
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace
 from .dossier import OPEN, Dossier, dossiers, find_draft, find_task, told, unreadable
-from .errors import BadReason, BadRequest, DraftNotEditable, IdIsTaken, NoSuchDraft
+from .errors import BadReason, BadRequest, DraftNotEditable, IdIsTaken, NoSuchDraft, NoSuchTask
 from .events import Edited, Shown
 from .plan import DraftState
 from .requests import Confirm, DelegateRequest, Progress, ProgressLine, SearchRequest
@@ -30,6 +32,7 @@ from .results import (
     DoctorResult,
     DraftsResult,
     DraftView,
+    Elsewhere,
     HistoryResult,
     SearchResult,
     StatusResult,
@@ -37,7 +40,7 @@ from .results import (
 from .review import Reviewer
 from .settle import Settled, settle
 from .stop import StopSign
-from .views import draft_view
+from .views import draft_view, written
 
 if TYPE_CHECKING:
     from ..memory.history import Commit
@@ -49,6 +52,8 @@ if TYPE_CHECKING:
     from .work import Ids, Work
 
 __all__ = ["Confirm", "DelegateRequest", "Progress", "ProgressLine", "SearchRequest", "Service", "StopSign"]
+
+_LONGEST_LINE = 8 << 10
 
 
 class Service:
@@ -84,7 +89,7 @@ class Service:
         from ..memory.scaffold import plan_client
 
         name = check_title(title)
-        client = ClientId(id or id_from_title(name))
+        client = ClientId(id_from_title(name) if id is None else id)
         if client in self.workspace.clients():
             raise IdIsTaken("client", client, f"clients/{client} is there already")
         with self._scribe(dry_run) as scribe:
@@ -99,7 +104,7 @@ class Service:
         text: str | None = None,
         dry_run: bool = False,
     ) -> CommitResult:
-        """A new project's card; raises BadTitle, BadId, NoSuchClient, or EditRefused when the id is taken."""
+        """A new project's card; raises BadTitle, BadId, NoSuchClient, or IdIsTaken."""
         return self._add_card("projects", title, client, id, text, dry_run)
 
     def add_research(
@@ -127,14 +132,19 @@ class Service:
         from ..subagents.definition import parse_definition
 
         name = check_title(title)
-        agent = AgentId(id or id_from_title(name))
+        agent = AgentId(id_from_title(name) if id is None else id)
         planned = plan_agent(agent, name, text)
         description = parse_definition(agent, planned.data.decode()).description or name
         with self._scribe(dry_run) as scribe:
             return _done(scribe, scribe.add_agent(agent, planned, description, self._who))
 
     def log(self, text: str, *, client: str | None = None, kind: str = "note", dry_run: bool = False) -> CommitResult:
-        """A line in today's log; raises BadLogText or NoSuchClient."""
+        """A line in today's log; raises BadRequest for one of more than 8 KiB, BadLogText or NoSuchClient."""
+        if (size := len(text.encode(errors="replace"))) > _LONGEST_LINE:
+            raise BadRequest(
+                f"a log line has at most {_LONGEST_LINE:,} bytes, this one has {size:,}",
+                hint='onepen add research "TITLE" --from FILE',
+            )
         space = self.workspace.space(client)
         with self._scribe(dry_run) as scribe:
             return _done(scribe, scribe.log(space, kind, text, self._who))
@@ -146,6 +156,17 @@ class Service:
         from .standing import standing
 
         return standing(self._view, self._clock, self._spaces(client, all_clients), client)
+
+    def elsewhere(self, client: str | None) -> tuple[Elsewhere, ...]:
+        """What waits in all other spaces, counted."""
+        from .standing import elsewhere
+
+        here = self.workspace.space(client)
+        return elsewhere(self._view, self._clock, [space for space in self.workspace.spaces() if space != here])
+
+    def today(self) -> date:
+        """The day by the workspace's zone."""
+        return self._clock.now().date()
 
     def doctor(self) -> DoctorResult:
         """What is wrong in the workspace's files."""
@@ -167,6 +188,16 @@ class Service:
     def show(self, prefix: str) -> DraftsResult:
         """One draft, or all drafts of a task, with their diffs; what was shown is noted for `approve`."""
         return DraftsResult(tuple(self._shown(dossier, draft) for dossier, draft in self._meant(prefix)))
+
+    def look(self, prefix: str, *, note: bool = True) -> DraftView:
+        """The one draft that is meant, with its diff; with `note` it counts as shown to a person.
+
+        Raises NoSuchDraft or AmbiguousId.
+        """
+        dossier, draft = self._found(prefix)
+        if note:
+            return self._shown(dossier, draft)
+        return draft_view(dossier, draft, self._reviewer(dossier.space).examine(dossier, draft), with_diff=True)
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Lines that answer, best first; over several spaces, the best of all of them."""
@@ -289,7 +320,7 @@ class Service:
     ) -> CommitResult:
         name = check_title(title)
         space = self.workspace.space(client)
-        target = CardTarget(shelf, CardId(id_ or id_from_title(name)))
+        target = CardTarget(shelf, CardId(id_from_title(name) if id_ is None else id_))
         with self._scribe(dry_run) as scribe:
             return _done(scribe, scribe.add_card(space, target, name, text or "", self._who))
 
@@ -370,7 +401,10 @@ class Service:
         head, dash, number = prefix.rpartition("-")
         if dash and head and number.isdigit():
             return [self._found(prefix)]
-        dossier = Settled(self._view).overlay(find_task(self.workspace, prefix, self._clock))
+        try:
+            dossier = Settled(self._view).overlay(find_task(self.workspace, prefix, self._clock))
+        except NoSuchTask:
+            raise NoSuchDraft(prefix) from None
         if not dossier.state.drafts:
             raise NoSuchDraft(prefix)
         return [(dossier, draft) for draft in dossier.state.drafts]
@@ -379,6 +413,11 @@ class Service:
         examined = self._reviewer(dossier.space).examine(dossier, draft)
         if draft.status not in {"committed", "duplicate", "approved"} and examined.bound != draft.shown:
             dossier = dossier.happened(Shown(draft.id, examined.bound))
+        if draft.status == "committed":
+            commits = read_commits(self._view, dossier.space)
+            commit = next((c for c in reversed(commits) if c.draft == draft.id), None)
+            if commit is not None:
+                return replace(draft_view(dossier, draft, examined), diff=written(commit), changed=commit.paths)
         return draft_view(dossier, dossier.state.draft(draft.id) or draft, examined, with_diff=True)
 
 

@@ -5,14 +5,18 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..memory.clock import Clock
+from ..memory.errors import MemoryFault
 from ..memory.holder import Holder, holder
+from ..memory.ids import ClientId
+from ..memory.text.document import parse_document
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from .dossier import OPEN, dossiers, told
-from .results import OrchestratorView, StatusResult, TaskView
+from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
+from .review import Reviewer
 from .settle import Settled
 from .usage import spent_on, totals
-from .views import task_view
+from .views import draft_view, task_view
 
 _OVER = frozenset({"committed", "answered", "refused", "cancelled"})
 SANDBOX = "none"
@@ -28,12 +32,14 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
     settled = Settled(view)
     for space in spaces:
         booked = totals(space)
+        reviewer = Reviewer(view, space, lambda: clock.now().date())
         for dossier in map(settled.overlay, dossiers((space,), clock)):
             waiting += [d.id for d in dossier.state.drafts if d.status in OPEN]
             task = task_view(dossier, (), booked, alive=held is not None)
             hurt += [task.task] if dossier.damage else []
             if task.status not in _OVER or dossier.damage:
-                tasks.append(task)
+                drafts = (draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
+                tasks.append(task_view(dossier, tuple(drafts), booked, alive=held is not None))
     now = clock.now()
     cards = sum(len(view.cards(space, shelf)) for space in spaces for shelf in SHELVES)
     settings = workspace.settings
@@ -53,7 +59,31 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         recovery_pending=held is None and bool(view.pending_paths()),
         suggestion=_suggestion(hurt, tasks, waiting, cards),
         notices=told(spaces, clock),
+        client_titles={id_: title for id_ in workspace.clients() if (title := client_title(view, id_))},
     )
+
+
+def elsewhere(view: View, clock: Clock, spaces: Sequence[Space]) -> tuple[Elsewhere, ...]:
+    """What waits in these spaces, counted; a space in which nothing does is left out."""
+    alive, settled = holder(view.workspace) is not None, Settled(view)
+    found = []
+    for space in spaces:
+        waiting = stopped = 0
+        for dossier in map(settled.overlay, dossiers((space,), clock)):
+            waiting += sum(d.status in OPEN for d in dossier.state.drafts)
+            stopped += task_view(dossier, (), {}, alive=alive).status == "interrupted"
+        if waiting or stopped:
+            found.append(Elsewhere(space.client, waiting, stopped))
+    return tuple(found)
+
+
+def client_title(view: View, client: ClientId) -> str:
+    """The title that stands over the client's USER.md; "" where none can be read."""
+    try:
+        text = view.text(view.workspace.space(client).path("USER.md"))
+    except MemoryFault:
+        return ""
+    return parse_document(text).title or "" if text else ""
 
 
 def _orchestrator(held: Holder) -> OrchestratorView:
@@ -81,4 +111,4 @@ def _suggestion(hurt: Sequence[str], tasks: Sequence[TaskView], waiting: Sequenc
     for task in tasks:
         if task.status not in {"running", "in_review"}:
             return f"onepen resume {task.task}"
-    return 'onepen delegate "QUESTION" --input FOLDER' if cards else "onepen add project TITLE"
+    return 'onepen delegate "QUESTION" --input FOLDER' if cards else 'onepen add project "TITLE"'

@@ -1,11 +1,15 @@
 """From what lies in staging to the values that commands answer with."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from .dossier import Dossier
 from .plan import DraftState
 from .results import DraftView, TaskStatus, TaskView, UsageTotals
 from .review import Examined
+
+if TYPE_CHECKING:
+    from ..memory.history import Commit
 
 _OVER = frozenset({"committed", "duplicate"})
 Totals = Mapping[str, tuple[UsageTotals, float, float]]
@@ -35,6 +39,16 @@ def draft_view(dossier: Dossier, state: DraftState, examined: Examined, *, with_
         commit=state.commit,
         stages=examined.stages,
     )
+
+
+def written(commit: "Commit") -> str:
+    """What a commit did to memory, as its log tells it: text that went and text that came, file by file."""
+    lines: list[str] = []
+    for change in commit.changes:
+        lines += [f"--- {change.path}", f"+++ {change.path}", f"@@ {change.section} @@" if change.section else "@@ @@"]
+        lines += [f"-{line}" for line in change.old.splitlines()]
+        lines += [f"+{line}" for line in change.new.splitlines()]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def task_view(

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Protocol
 
 from ..memory.ids import AgentId, CardId, TaskId
-from ..memory.target import CardTarget, parse_target
+from ..memory.target import parse_target
 from ..memory.workspace import Space
 from ..staging.folder import TaskSheet, look_at_inputs
 from ..staging.policy import refused
 from ..staging.verdict import SentBack
 from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
+from ..subagents.model import Model
 from ..subagents.pool import Pool
 from .commit import Scribe
 from .desk import Desk
@@ -21,7 +22,8 @@ from .errors import BadRequest
 from .events import AttemptLost, Judged, Resumed, TaskAdded
 from .models import OFFLINE, SCRIPTED, Models
 from .naming import free_target
-from .plan import AskPerson, due
+from .plan import AskPerson, DraftState, due
+from .projects import project_of
 from .rebuild import rebuild
 from .rehearsal import foretold
 from .requests import DelegateRequest
@@ -76,6 +78,8 @@ class Work:
 
     async def delegate(self, request: DelegateRequest) -> DelegateResult:
         space = self._workspace.space(request.client)
+        if request.project is not None:
+            request = replace(request, project=project_of(self._desk.view, space, request.project))
         wanted = self._checked(request, space)
         with self._session() as scribe:
             left_out: dict[str, tuple[str, ...]] = {}
@@ -102,7 +106,7 @@ class Work:
 
     async def send_back(self, ids: Sequence[str], reason: str) -> DelegateResult:
         for one in ids:
-            self._check_can_go_on(self._desk.find_draft(one)[0])
+            self._check_follows_remarks(*self._desk.find_draft(one))
         with self._session() as scribe:
             tasks: dict[str, Dossier] = {}
             undone: list[str] = []
@@ -131,12 +135,6 @@ class Work:
         pairs = _pairs(request)
         if request.target is not None:
             self._check_target(request.target, space, len(pairs))
-        if request.project is not None:
-            card = CardTarget("projects", CardId(request.project))
-            if self._desk.view.bytes(space.path(card)) is None:
-                raise BadRequest(
-                    f"project {request.project}: {space.path(card)} is not there", hint="onepen add project"
-                )
         look_at_inputs(request.inputs)
         wanted = []
         for text, agent in pairs:
@@ -154,9 +152,19 @@ class Work:
         if tasks > 1 and self._desk.view.bytes(space.path(target)) is None:
             raise BadRequest(f"target {text}: {tasks} tasks can't all create it", hint="delegate them one by one")
 
-    def _check_can_go_on(self, dossier: Dossier) -> None:
-        """Raises NoSuchAgent, UnknownModel, NeedsModel or ScriptUnreadable."""
-        self._models(dossier.sheet.model, self._agent(dossier.sheet.agent))
+    def _check_follows_remarks(self, dossier: Dossier, draft: DraftState) -> None:
+        """Raises what `_check_can_go_on` raises, and BadRequest for offline: it would quote the same passages again."""
+        model = self._check_can_go_on(dossier)
+        if model.name == OFFLINE and draft.status not in {"committed", "duplicate", "approved"}:
+            raise BadRequest(
+                f"{draft.id}: the offline model finds and quotes, it can't follow remarks; edit the draft, or give the "
+                "task to a model",
+                hint=f"onepen edit {draft.id}",
+            )
+
+    def _check_can_go_on(self, dossier: Dossier) -> Model:
+        """The model that goes on; raises NoSuchAgent, UnknownModel, NeedsModel or ScriptUnreadable."""
+        return self._models(dossier.sheet.model, self._agent(dossier.sheet.agent))
 
     @staticmethod
     def _model_name(name: str, definition: AgentDefinition) -> str:
@@ -260,10 +268,8 @@ class Work:
         notices: Sequence[str] = (),
     ) -> DelegateResult:
         views = [self._view_of(dossier, left_out.get(dossier.task, ())) for dossier in done]
-        one = "" if self._desk.rehearsed else "{}: "
-        left = [f"{one.format(task)}left out {name}" for task, names in left_out.items() for name in names]
         stopped = bool(self._stop.presses) and any(v.status in {"interrupted", "queued", "sent_back"} for v in views)
-        told = (*scribe.notices(), *notices, *dict.fromkeys(left))
+        told = (*scribe.notices(), *notices)
         return DelegateResult(tuple(views), told, stopped, dry_run=self._desk.rehearsed)
 
     def _view_of(self, dossier: Dossier, left_out: tuple[str, ...]) -> TaskView:

@@ -1,15 +1,17 @@
 """Drafts as people read them: the list, one draft with its change, and what became of a decision."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from . import ink as colours
 from .ink import ink
 from .terminal import Terminal
-from .text import count, one_line, table, visible
+from .text import count, one_line, table, visible, width, wrap
 
 if TYPE_CHECKING:
     from ..results import Decision, DecisionResult, DraftsResult, DraftView
+
+_FEWEST = 32  # rows of a change that are shown before a question, however low the screen: most changes are no longer
 
 _OUTCOMES = {
     "committed": "committed",
@@ -17,7 +19,7 @@ _OUTCOMES = {
     "duplicate": "not committed, a draft of this task and target already was",
     "conflict": "not committed, it no longer fits",
     "blocked": "not committed, it can't stand",
-    "needs_person": "not committed, it is not what was shown",
+    "needs_person": "not committed, it needs your answer",
     "refused": "refused",
     "sent_back": "sent back",
 }
@@ -33,15 +35,15 @@ _WOULD = {
 def listed(result: "DraftsResult", terminal: Terminal) -> str:
     """One draft a line, oldest first."""
     if not result.drafts:
-        return "No draft waits.\n"
-    return (
-        table([_row(draft) for draft in result.drafts], terminal.columns) + f"Next: onepen show {result.drafts[0].id}\n"
-    )
+        return "No draft waits.\n"  # with --all there is none at all, which says the same
+    waiting = [draft.id for draft in result.drafts if draft.undecided]
+    following = f"Next: onepen show {waiting[0]}\n" if waiting else ""
+    return table([_row(draft) for draft in result.drafts], terminal.columns) + following
 
 
 def _row(draft: "DraftView") -> tuple[str, ...]:
     place = f"clients/{draft.client}/{draft.target}" if draft.client else draft.target
-    flags = f"{count(len(draft.findings), 'finding')}" if draft.findings else ""
+    flags = count(len(draft.findings), "finding") if draft.findings and draft.undecided else ""
     words = (draft.agent, draft.provenance, draft.created[:16].replace("T", " "), flags)
     return (draft.id, draft.status, one_line(place), one_line(", ".join(filter(None, words))))
 
@@ -53,6 +55,30 @@ def shown(result: "DraftsResult", terminal: Terminal) -> str:
 
 def one(draft: "DraftView", terminal: Terminal) -> str:
     """One draft with all that a person needs to decide on it."""
+    return "".join([*_facts(draft, terminal), *_change(draft, terminal), *_following(draft, terminal)])
+
+
+def question(draft: "DraftView", terminal: Terminal) -> str:
+    """The draft as it is asked about: of a change that is longer than the screen the beginning, and how to see all."""
+    facts = "".join(_facts(draft, terminal))
+    change = "".join(_change(draft, terminal)).splitlines(keepends=True)
+    used = sum(_rows(line, terminal) for line in facts.splitlines())
+    room, kept = max(_FEWEST, terminal.rows - used - 4), 0
+    for line in change:
+        room -= _rows(line, terminal)
+        if room < 0:
+            break
+        kept += 1
+    hidden = len(change) - kept
+    more = f"… {count(hidden, 'more line')} not shown; all of it: onepen show {draft.id}\n" if hidden else ""
+    return facts + "".join(change[:kept]) + wrap(more, terminal.columns) + "\n"
+
+
+def _rows(line: str, terminal: Terminal) -> int:
+    return max(1, -(-width(line.rstrip("\n")) // terminal.columns))
+
+
+def _facts(draft: "DraftView", terminal: Terminal) -> Iterator[str]:
     section = f" (section {draft.section})" if draft.section else ""
     facts = [
         ("draft", f"{draft.id}  {draft.status}" + (f", {one_line(draft.reason)}" if draft.reason else "")),
@@ -63,17 +89,25 @@ def one(draft: "DraftView", terminal: Terminal) -> str:
         ("file", one_line(draft.path)),
         ("sha256", draft.sha256),
         ("commit", draft.commit or ""),
+        ("changed", one_line(", ".join(draft.changed))),
     ]
-    lines = [f"{ink(name + ':', 'dim', terminal)} {value}\n" for name, value in facts if value]
+    for name, value in facts:
+        if value:
+            yield wrap(f"{ink(name + ':', 'dim', terminal)} {value}\n", terminal.columns)
     for finding in () if draft.status == "committed" else draft.findings:
         level = ink(finding.level, "red" if finding.level == "block" else "yellow", terminal)
         place = f" line {finding.line}" if finding.line else ""
-        lines.append(f"{level}{place}: {one_line(finding.message)}\n")
-    if draft.diff is not None:
-        lines.append("\n" + colours.diff(visible(draft.diff).rstrip("\n"), terminal) + "\n")
-    if draft.status in {"waiting", "conflict"}:
-        lines.append(f"\nNext: {_next(draft)}\n")
-    return "".join(lines)
+        yield wrap(f"{level}{place}: {one_line(finding.message)}\n", terminal.columns)
+
+
+def _change(draft: "DraftView", terminal: Terminal) -> Iterator[str]:
+    if draft.diff:
+        yield "\n" + colours.diff(visible(draft.diff).rstrip("\n"), terminal) + "\n"
+
+
+def _following(draft: "DraftView", terminal: Terminal) -> Iterator[str]:
+    if draft.undecided:
+        yield wrap(f"\nNext: {_next(draft)}\n", terminal.columns)
 
 
 def _next(draft: "DraftView") -> str:
@@ -101,14 +135,21 @@ def decided(result: "DecisionResult", terminal: Terminal) -> str:
 
 
 def _decision(decision: "Decision", terminal: Terminal, outcomes: Mapping[str, str]) -> str:
+    draft = decision.draft
+    if decision.outcome == "not_approved":
+        return f"not approved: {draft.id} stays as it is\n"
     good = decision.outcome in {"committed", "already", "refused", "sent_back"}
-    words = ink(outcomes[decision.outcome], "green" if good else "yellow", terminal)
+    decided = decision.outcome == "blocked" and not draft.undecided
+    said = "can't be rejected" if decided else outcomes[decision.outcome]
+    words = ink(said, "green" if good else "yellow", terminal)
     commit = f" as {decision.commit}" if decision.commit else ""
     note = f": {one_line(decision.note)}" if decision.note else ""
-    lines = [f"{decision.draft.id}: {words}{commit}{note}\n"]
+    lines = [wrap(f"{draft.id}: {words}{commit}{note}\n", terminal.columns)]
     lines.extend(f"  {one_line(path)}\n" for path in decision.paths)
     if decision.outcome == "needs_person":
-        if decision.draft.diff is not None:
-            lines.append("\n" + colours.diff(visible(decision.draft.diff).rstrip("\n"), terminal) + "\n\n")
-        lines.append(f"Next: onepen approve {decision.draft.id} --sha256 {decision.draft.sha256}\n")
+        if change := "".join(_change(draft, terminal)):
+            lines.append(change + "\n")
+        lines.append(f"Next: onepen approve {draft.id} --sha256 {draft.sha256}\n")
+    if decision.outcome in {"blocked", "conflict"} and draft.undecided:
+        lines.append(wrap(f"Next: {_next(draft)}\n", terminal.columns))
     return "".join(lines)

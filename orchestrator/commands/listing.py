@@ -1,16 +1,22 @@
 """Lists as people read them: problems, hits, layers, commits."""
 
+import re
+from datetime import date
 from typing import TYPE_CHECKING
 
 from .ink import ink
 from .terminal import Terminal
-from .text import count, one_line, table, visible
+from .text import count, excerpt, one_line, table, visible, wrap
 
 if TYPE_CHECKING:
     from ...memory.history import Commit
     from ...memory.problem import Problem
     from ..results import CommitResult, ContextResult, DoctorResult, HistoryResult, SearchResult
 
+_LAYERS = (
+    "B: rules, A: who you are and for whom, I: indexes, S: what happened of late, C: the conversation; a model's cache "
+    "keeps what stands before a mark, so the layers that change least come first.\n"
+)
 _LEVELS = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
@@ -27,21 +33,32 @@ def problems(result: "DoctorResult", terminal: Terminal) -> str:
 def _problem(problem: "Problem", terminal: Terminal) -> str:
     place = f"{problem.path}:{problem.line}" if problem.line else problem.path
     level = ink(problem.level, _LEVELS[problem.level], terminal)
-    return f"{one_line(place)}: {level}: {one_line(problem.message)}\n"
+    return wrap(f"{one_line(place)}: {level}: {one_line(problem.message)}\n", terminal.columns)
 
 
-def hits(result: "SearchResult", terminal: Terminal) -> str:
-    """Each hit as path:line, its date and its text; first the range of days, where one was given."""
+def hits(result: "SearchResult", terminal: Terminal, today: date) -> str:
+    """Each hit as path:line, its date and its text; first the range of days, where one was given.
+
+    A line that would fill more than three rows of the screen is cut around what was looked for.
+    """
     parts = []
     if result.since or result.until:
-        parts.append(f"From {result.since or 'the beginning'} to {result.until or 'today'}:\n\n")
+        parts.append(_range(result.since, result.until, today.isoformat()))
+    words = re.findall(r"\w+", result.query)
     for hit in result.hits:
         dated = f"  {hit.date}" if hit.date else ""
         parts.append(ink(f"{one_line(hit.path)}:{hit.line}", "bold", terminal) + dated + "\n")
-        parts.extend(f"  {line}\n" for line in visible(hit.text).strip("\n").splitlines())
+        rows = (excerpt(line, 3 * (terminal.columns - 2), words) for line in visible(hit.text).strip("\n").splitlines())
+        parts.extend(wrap(f"  {row}\n", terminal.columns, "") for row in rows)
     if not result.hits:
         parts.append(f"Nothing found for {one_line(result.query)!r}.\n")
     return "".join(parts)
+
+
+def _range(since: str | None, until: str | None, today: str) -> str:
+    if since is not None and since > today:
+        return f"From {since} on, a day that is still to come (today is {today}):\n\n"
+    return f"From {since or 'the beginning'} to {until or 'today'}:\n\n"
 
 
 def layers(result: "ContextResult", terminal: Terminal) -> str:
@@ -51,7 +68,7 @@ def layers(result: "ContextResult", terminal: Terminal) -> str:
         rows.append((layer.name, f"≈{layer.tokens:,}", "tokens, may end in a cache mark" if layer.mark else "tokens"))
         rows.extend(("", f"≈{file.tokens:,}", one_line(file.path)) for file in layer.files)
     total = ink(f"≈{result.total_tokens:,} tokens", "bold", terminal)
-    return table(rows, terminal.columns) + f"Together {total}.\n"
+    return table(rows, terminal.columns) + f"Together {total}.\n" + wrap(_LAYERS, terminal.columns, "")
 
 
 def commits(result: "HistoryResult", terminal: Terminal) -> str:

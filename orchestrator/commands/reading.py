@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .failure import BadText
 from .options import AllClients, DraftArgument
 from .shell import Shell
 
@@ -11,13 +12,14 @@ _PLACES = ("cards", "log", "chat", "research")
 
 
 def turn(shell: Shell) -> int:
-    """`onepen` alone: whose turn it is."""
+    """`onepen` alone: whose turn it is, in the space where you stand; what waits in others is counted."""
     from . import standing
 
-    status = shell.service.status(None, all_clients=True)
-    waiting = shell.service.drafts(None, all_clients=True)
+    status = shell.service.status(shell.client)
+    waiting = shell.service.drafts(shell.client)
     shell.notes(waiting.notices)
-    shell.answer(standing.Turn(status, waiting), lambda: standing.turn(status, waiting, shell.terminal))
+    now = standing.Turn(status, waiting, shell.service.elsewhere(shell.client))
+    shell.answer(now, lambda: standing.turn(now, shell.terminal))
     return 0
 
 
@@ -73,19 +75,24 @@ def search(
 ) -> int:
     from ..service import SearchRequest
     from . import listing
-    from .values import day, places
+    from .values import days, places
 
+    words = shell.text(" ".join(text), "TEXT")
+    if not words.strip():
+        raise BadText("TEXT: say what to look for")
+    first, last = days(since, until)
     request = SearchRequest(
-        text=shell.text(" ".join(text), "TEXT"),
+        text=words,
         client=None if all_clients else shell.client,
         all_clients=all_clients,
-        since=day(since, "--since"),
-        until=day(until, "--until"),
+        since=first,
+        until=last,
         where=places(where, _PLACES),
         limit=limit,
     )
     result = shell.service.search(request)
-    shell.answer(result, lambda: listing.hits(result, shell.terminal))
+    today = shell.service.today()
+    shell.answer(result, lambda: listing.hits(result, shell.terminal, today))
     return 0
 
 

@@ -26,6 +26,12 @@ with 2. `-` stands for stdin. No command asks a question without a terminal: it 
 answers it. Text that begins with `-` goes behind `--`. With `--dry-run` a command that writes or spends answers what it
 would do, with the exit code of its refusals, and does nothing: `commit` is null and `dry_run` true, and a task that is
 not made yet has no id.
+
+A text on the command line or stdin has at most 8 KiB, a task's 64 KiB, a file of `--from` 1 MiB. A link that `--input`
+names is followed, and said; links inside a folder are left out. `onepen` alone tells what waits in the space where you
+stand; with `--json` it prints the documents of `status` and `drafts` in one, and for all other spaces `elsewhere:
+[{{client, drafts_waiting, interrupted}}]`. `--help` and `--version` print text, with `--json` too.
+`--install-completion` adds completion to your shell.
 """
 
 

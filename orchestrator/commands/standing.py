@@ -1,15 +1,15 @@
 """Where a workspace stands, as people read it: `onepen` alone and `onepen status`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .ink import ink
 from .terminal import Terminal
-from .text import count, one_line, table
+from .text import count, one_line, table, wrap
 
 if TYPE_CHECKING:
-    from ..results import DraftsResult, StatusResult, TaskView
+    from ..results import DraftsResult, Elsewhere, StatusResult, TaskView
 
 _LISTED = 10
 _RECOVERY = "half a commit waits; the next command that writes finishes it"
@@ -17,24 +17,30 @@ _RECOVERY = "half a commit waits; the next command that writes finishes it"
 
 @dataclass(frozen=True)
 class Turn:
-    """Status and waiting drafts in one document, as `onepen --json` prints them."""
+    """Status and waiting drafts of a space, and what waits in others, as `onepen --json` prints them."""
 
     status: "StatusResult"
     waiting: "DraftsResult"
+    elsewhere: "tuple[Elsewhere, ...]" = ()
 
     def as_json(self) -> Mapping[str, object]:
-        return {**self.status.as_json(), **self.waiting.as_json()}
+        return {
+            **self.status.as_json(),
+            **self.waiting.as_json(),
+            "elsewhere": [place.as_json() for place in self.elsewhere],
+        }
 
 
-def turn(status: "StatusResult", waiting: "DraftsResult", terminal: Terminal) -> str:
+def turn(now: Turn, terminal: Terminal) -> str:
     """Whose turn it is: drafts that wait, oldest first, then work that stopped, then one command to go on with."""
+    status, waiting = now.status, now.waiting
     lines = []
     if waiting.drafts:
         lines.append(f"{count(len(waiting.drafts), 'draft waits', 'drafts wait')} for you:\n")
         rows = [(d.id, one_line(_where(d.client, d.target)), d.agent) for d in waiting.drafts[:_LISTED]]
         lines.append(_indented(table(rows, terminal.columns - 2)))
         if len(waiting.drafts) > _LISTED:
-            lines.append(f"  and {len(waiting.drafts) - _LISTED:,} more: onepen drafts --all-clients\n")
+            lines.append(f"  and {len(waiting.drafts) - _LISTED:,} more: onepen drafts\n")
     stopped = [t for t in status.tasks if t.status == "interrupted"]
     if stopped:
         lines.append(f"{count(len(stopped), 'task was', 'tasks were')} interrupted:\n")
@@ -43,9 +49,24 @@ def turn(status: "StatusResult", waiting: "DraftsResult", terminal: Terminal) ->
     if running:
         lines.append(f"{count(len(running), 'task runs', 'tasks run')}.\n")
     if not lines:
-        lines.append("Nothing waits for you.\n")
+        lines.append("Nothing waits for you here.\n" if now.elsewhere else "Nothing waits for you.\n")
+    lines += _elsewhere(now, terminal)
     lines.append(f"Next: {one_line(status.suggestion)}\n")
     return "".join(lines)
+
+
+def _elsewhere(now: Turn, terminal: Terminal) -> Iterator[str]:
+    """What waits in other spaces, counted: one line for drafts, one for tasks that stopped."""
+    where = "at clients" if now.status.client is None else "elsewhere"
+    drafts = {place.name: place.drafts for place in now.elsewhere if place.drafts}
+    stopped = {place.name: place.interrupted for place in now.elsewhere if place.interrupted}
+    for counts, words, command in (
+        (drafts, ("more waits", "more wait"), "onepen drafts --all-clients"),
+        (stopped, ("task was interrupted", "tasks were interrupted"), "onepen status --all-clients"),
+    ):
+        if counts:
+            each = ", ".join(f"{name} {n:,}" for name, n in counts.items())
+            yield wrap(f"{count(sum(counts.values()), *words)} {where}: {each} ({command})\n", terminal.columns)
 
 
 def status(result: "StatusResult", terminal: Terminal) -> str:
@@ -54,7 +75,7 @@ def status(result: "StatusResult", terminal: Terminal) -> str:
     facts = [
         ("workspace", one_line(f"{result.name}  {result.workspace}" if result.name else result.workspace)),
         ("client", result.client or ""),
-        ("clients", ", ".join(result.clients)),
+        ("clients", ", ".join(_client(id_, result.client_titles.get(id_, "")) for id_ in result.clients)),
         ("cards", f"{result.cards:,}"),
         ("time zone", f"{result.timezone} (from {result.timezone_source})"),
         ("orchestrator", f"pid {holder.pid} since {holder.since}" if holder else "none runs"),
@@ -66,7 +87,7 @@ def status(result: "StatusResult", terminal: Terminal) -> str:
             "half a commit waits; the next command that writes finishes it" if result.recovery_pending else "",
         ),
     ]
-    lines = [f"{ink(name + ':', 'dim', terminal)} {value}\n" for name, value in facts if value]
+    lines = [wrap(f"{ink(name + ':', 'dim', terminal)} {value}\n", terminal.columns) for name, value in facts if value]
     if result.tasks:
         lines.append(f"{count(len(result.tasks), 'open task')}:\n")
         lines.append(_indented(table([_task(t, terminal) for t in result.tasks], terminal.columns - 2)))
@@ -78,6 +99,10 @@ def _task(task: "TaskView", terminal: Terminal) -> tuple[str, ...]:
     place = f"clients/{task.client}" if task.client else ""
     words = task.reason or task.text
     return (task.task, task.status, task.agent, one_line(f"{place} {words}".strip()))
+
+
+def _client(id_: str, title: str) -> str:
+    return f"{id_} ({one_line(title)})" if title and title != id_ else id_
 
 
 def _where(client: str | None, target: str) -> str:

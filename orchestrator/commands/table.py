@@ -36,7 +36,7 @@ EXIT_CODES = (
     (0, "Done; drafts that wait for review are no failure."),
     (1, "Failed, or `doctor` found something."),
     (2, "Wrong usage, or what was asked needs something that isn't there."),
-    (3, "The answer of a person is needed."),
+    (3, "The answer of a person is needed, or it was no."),
     (4, "A budget is reached."),
     (5, "The workspace is busy: another process holds the pen."),
     (6, "The redo log is damaged; nothing was cut."),
@@ -52,14 +52,14 @@ _TASKS = (
 )
 _DRAFTS = (
     f"{{drafts: [{{id, task, agent, client, target, status, provenance, {_FINDINGS}, created, sha256, path, edit, "
-    "section, sources, commit, reason, stages, diff?}]}"
+    "section, sources, commit, reason, stages, changed, diff?}]}"
 )
 _DECISIONS = (
     "{commit, paths, decisions: [{draft, outcome, status, note, commit, paths, sha256, stages, diff?}], dry_run}"
 )
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
-    "drafts_waiting, spend_today_usd, sandbox, clients, cards, recovery_pending, next}"
+    "drafts_waiting, spend_today_usd, sandbox, clients, cards, recovery_pending, next, client_titles}"
 )
 
 ROWS: tuple[Row, ...] = (
@@ -158,8 +158,8 @@ ROWS: tuple[Row, ...] = (
     Row(
         "approve",
         writing.approve,
-        "Commit drafts to memory: card, index, day log, all or nothing.",
-        ("onepen approve t3k9-1", "onepen approve t3k9-1 --sha256 8c1f..."),
+        "Show drafts, ask, and commit them to memory: card, index, day log, all or nothing.",
+        ("onepen approve t3k9-1", "onepen approve t3k9-1 t3k9-2 --yes", "onepen approve t3k9-1 --sha256 8c1f..."),
         _DECISIONS,
     ),
     Row(

@@ -8,7 +8,7 @@ import typer
 
 from .failure import BadText
 from .options import DraftArguments, DryRun, Reason, Review, TaskArgument
-from .shell import Shell
+from .shell import MOST_TASK, Shell
 from .values import given_ids, reason
 
 _Texts = Annotated[list[str], typer.Argument(metavar="TEXT", help="What is to be done; '-' reads it from stdin.")]
@@ -18,7 +18,7 @@ _Agents = Annotated[
 ]
 _Inputs = Annotated[
     list[Path] | None,
-    typer.Option("--input", metavar="PATH", help="A file or folder to work from; may be given several times."),
+    typer.Option("--input", metavar="PATH", help="A file or folder to work from, also by a link; may be repeated."),
 ]
 
 
@@ -49,6 +49,9 @@ def delegate(
     from ..service import DelegateRequest
     from .running import run
 
+    for path in inputs or ():
+        if path.is_symlink() and path.exists():
+            shell.note(f"note: --input {path} is a link; what is read is {path.resolve()}")
     request = DelegateRequest(
         texts=_texts(shell, texts),
         agents=tuple(agents or ()),
@@ -82,7 +85,7 @@ def send_back(shell: Shell, drafts: DraftArguments, message: Reason = None, dry_
 def _texts(shell: Shell, texts: list[str]) -> tuple[str, ...]:
     if texts.count("-") > 1:
         raise BadText("TEXT '-': stdin can be read once only")
-    return tuple(shell.text(text, "TEXT") for text in texts)
+    return tuple(shell.text(text, "TEXT", MOST_TASK) for text in texts)
 
 
 def _resolved(model: str | None) -> str | None:

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import streams
 from .failure import BadText, NeedsAnswer
 from .options import DraftArgument, DraftArguments, DryRun, Reason
-from .shell import Shell
+from .shell import MOST_TEXT, Shell
 from .values import given_ids, reason
 
 if TYPE_CHECKING:
-    from ..results import CommitResult, Decision
+    from ..results import CommitResult, Decision, DecisionResult, DraftView
+
+_SETTLED = {"committed", "duplicate", "approved"}  # approving them asks nothing: it says or finishes what was decided
 
 _Title = Annotated[str, typer.Argument(metavar="TITLE", help="Its title, in any script; the id is made from it.")]
 _Id = Annotated[str | None, typer.Option("--id", metavar="ID", help="Its id. [made from the title]")]
@@ -23,12 +26,14 @@ _From = Annotated[
 
 def init(
     shell: Shell,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; it is made where it is missing.")],
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder; it is made where it is missing.")],
     name: Annotated[str, typer.Option(metavar="NAME", help="What you call the workspace.")] = "",
     dry_run: DryRun = False,
 ) -> int:
     from .beginning import begin
 
+    if not folder.strip():
+        raise BadText("DIR: a folder needs a name; '.' is the one in which you stand")
     result = begin((shell.base / folder).absolute(), name=name, dry_run=dry_run)
     shell.notes(result.notices)
     shell.answer(result, result.people)
@@ -87,42 +92,72 @@ def approve(
     sha256: Annotated[
         str | None, typer.Option(metavar="HEX", help="Approve the draft file with exactly these bytes, shown or not.")
     ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Ask nothing about drafts that nobody changed and in which nothing was found."),
+    ] = False,
     dry_run: DryRun = False,
 ) -> int:
     from . import drafting
 
     ids = given_ids(shell, drafts)
-    if sha256 is not None and len(ids) != 1:
-        raise BadText("--sha256 goes with one draft")
-
-    result = shell.service.approve(ids, sha256=sha256, dry_run=dry_run)
-    if sha256 is None and not dry_run and shell.terminal.can_ask:
-        result = replace(result, decisions=tuple(_asked(shell, decision) for decision in result.decisions))
+    if sha256 is not None and (len(ids) != 1 or yes):
+        raise BadText("--sha256 goes with one draft, and without --yes")
+    if sha256 is None and not dry_run and (yes or shell.terminal.can_ask):
+        result = _asked(shell, ids, yes=yes)
+    else:
+        result = shell.service.approve(ids, sha256=sha256, dry_run=dry_run)
     shell.notes(result.notices)
     shell.answer(result, lambda: drafting.decided(result, shell.terminal))
-    if result.exit_code == 3:
+    if any(decision.outcome == "needs_person" for decision in result.decisions):
         shell.note("onepen: this needs your answer; without a terminal, --sha256 HEX gives it")
     return result.exit_code
 
 
-def _asked(shell: Shell, decision: "Decision") -> "Decision":
-    """The decision after the person was asked about a draft that is not what they had seen.
+def _asked(shell: Shell, ids: tuple[str, ...], *, yes: bool) -> "DecisionResult":
+    """The decisions on drafts, each after the person saw it and said yes, or --yes said it for one with no findings.
 
-    The pen is free while they read; their yes counts for the bytes that the question showed.
+    The pen is free while they read; a yes counts for the bytes that were shown. Every id is found before anything is
+    asked.
     """
+    from ..results import DecisionResult
+
+    done: list[Decision] = []
+    notices: dict[str, None] = {}
+    for view in [shell.service.look(one, note=False) for one in ids]:
+        sha256 = None
+        plain = yes and view.status == "waiting" and not view.findings
+        if view.status not in _SETTLED and not view.blocked and not plain:
+            seen, left = _question(shell, view)
+            if left is not None:
+                done.append(left)
+                continue
+            sha256 = seen.sha256
+        result = shell.service.approve((view.id,), sha256=sha256)
+        done += result.decisions
+        notices |= dict.fromkeys(result.notices)
+    return DecisionResult(tuple(done), tuple(notices))
+
+
+def _found(view: "DraftView") -> str:
+    """What a person has to look at in the draft: a finding (a change by hand is one, too) or an earlier decision."""
+    return view.findings[0].message if view.findings else f"it is {view.status}"
+
+
+def _question(shell: Shell, view: "DraftView") -> "tuple[DraftView, Decision | None]":
+    """The draft as it was shown and, unless the person said yes to it, the decision that leaves it as it is."""
+    from ..results import Decision
     from . import drafting
 
-    if decision.outcome != "needs_person":
-        return decision
-    draft = decision.draft
-    shell.tell(drafting.one(draft, shell.terminal))
+    if not shell.terminal.can_ask:
+        return view, Decision(view, "needs_person", f"--yes doesn't answer for this: {_found(view)}")
+    view = shell.service.look(view.id)
+    shell.tell(drafting.question(view, shell.terminal))
     try:
-        if not shell.agrees(f"{decision.note}. Approve this text?", what=f"{draft.id}: not approved", hint=""):
-            return decision
+        agreed = shell.agrees(f"Approve {view.id}?", what=f"{view.id}: not approved", hint="")
     except NeedsAnswer:
-        return decision
-    (again,) = shell.service.approve((draft.id,), sha256=draft.sha256).decisions
-    return again
+        agreed = False
+    return view, None if agreed else Decision(replace(view, diff=None), "not_approved", "you did not say yes")
 
 
 def reject(shell: Shell, drafts: DraftArguments, message: Reason = None, dry_run: DryRun = False) -> int:
@@ -136,16 +171,20 @@ def reject(shell: Shell, drafts: DraftArguments, message: Reason = None, dry_run
 
 
 def _file(shell: Shell, source: Path | None) -> str | None:
-    """The text of --from, resolved in the person's folder; raises BadText or an OSError."""
+    """The text of --from, resolved in the person's folder; raises BadText, TooLong or an OSError."""
     if source is None:
         return None
     if str(source) == "-":
-        return shell.text("-", "--from")
-    data = source.read_bytes()
+        return shell.text("-", "--from", MOST_TEXT)
+    what = f"--from {source}"
+    if source.exists() and not source.is_file():
+        raise BadText(f"{what}: no regular file")
+    with source.open("rb") as f:
+        data = streams.bounded(f, what, MOST_TEXT)
     try:
         return data.decode()
     except UnicodeDecodeError as e:
-        raise BadText(f"--from {source}: not UTF-8 text (byte {e.start})") from e
+        raise BadText(f"{what}: not UTF-8 text (byte {e.start})") from e
 
 
 def _added(shell: Shell, result: "CommitResult", kind: str, title: str) -> int:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.orchestrator.commands.text import cut, one_line, pad, table, visible, width
+from onepen.orchestrator.commands.text import cut, excerpt, one_line, pad, table, visible, width, wrap
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,18 @@ def test_a_narrow_table_stands_one_field_a_line_and_keeps_ids_whole() -> None:
 
 def test_an_empty_table_is_nothing() -> None:
     assert table([], 80) == ""
+
+
+@pytest.mark.parametrize("columns", [10, 20, 40])
+def test_wrapping_breaks_at_blanks_only_and_loses_nothing(columns: int) -> None:
+    line = "  onepen: projects/a-very-long-name-of-a-card.md: this can't be read (next: onepen doctor)\n"
+    rows = wrap(line, columns).splitlines()
+    assert " ".join(rows).split() == line.split()
+    assert all(width(row) <= columns or len(row.split()) == 1 for row in rows)
+    assert wrap(line, 200) == line
+
+
+def test_an_excerpt_stands_around_the_word() -> None:
+    text = "before " * 50 + "glaze " + "after " * 50
+    assert "glaze" in excerpt(text, 60, ["Glaze"]) and width(excerpt(text, 60, ["Glaze"])) <= 61
+    assert excerpt("short", 60, ["glaze"]) == "short"

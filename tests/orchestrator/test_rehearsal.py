@@ -225,7 +225,11 @@ def test_a_task_with_nothing_left_is_told_as_the_real_run_tells_it(service: Serv
     assert (told.notices, told.exit_code, told.tasks[0].status) == (done.notices, done.exit_code, done.tasks[0].status)
 
 
-def test_sending_back_is_told(service: Service, root: Path, cones: Path) -> None:
+def test_sending_back_is_told(make_service: MakeService, root: Path, cones: Path) -> None:
+    text = {"text": "# Cones\n\n## Result\n\nLong words.\n", "title": "Cones"}
+    report = {"tool": "report", "input": {"summary": "done"}}
+    script = [{"turn": 1, "reply": [{"tool": "write_draft", "input": text}]}, {"turn": 2, "reply": [report]}]
+    service = make_service(script=script)
     [task] = delegate(service, inputs=(cones,)).tasks
     before = tree(root)
     result = anyio.run(partial(service.send_back, [task.drafts[0].id], "shorter", dry_run=True))

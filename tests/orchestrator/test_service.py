@@ -727,7 +727,7 @@ def test_a_draft_that_calls_itself_external_makes_what_follows_it_external(make_
         (assignment.drafts_folder / "cones.md").write_text(text)
         return Reported("done", None, True, 0.1)
 
-    service = make_service(pool=InProcessPool(instead=claims))
+    service = make_service(pool=InProcessPool(instead=claims), script=rules())
     [task] = delegate(service).tasks
     [again] = anyio.run(partial(service.send_back, [task.drafts[0].id], "shorter, please")).tasks
     assert [d.provenance for d in again.drafts] == ["external", "external"]
@@ -743,7 +743,7 @@ def test_an_earlier_draft_is_no_source(make_service: MakeService, root: Path) ->
         return Reported("done", None, True, 0.1)
 
     pool = InProcessPool(instead=quotes_itself)
-    service = make_service(pool=pool)
+    service = make_service(pool=pool, script=rules())
     [task] = delegate(service, review="auto").tasks
     [again] = anyio.run(partial(service.send_back, [d.id for d in task.drafts], "with quotes, please")).tasks
     feedback = pool.assignments[1].feedback
@@ -862,7 +862,7 @@ def test_a_short_command_reads_no_card_that_it_does_not_touch(make_service: Make
 
 
 def test_status_says_whose_turn_it_is(service: Service, cones: Path, root: Path) -> None:
-    assert service.status().suggestion == "onepen add project TITLE"
+    assert service.status().suggestion == 'onepen add project "TITLE"'
     [task] = delegate(service, inputs=(cones,)).tasks
     status = service.status()
     assert (status.drafts_waiting, status.suggestion) == (1, f"onepen show {task.drafts[0].id}")
