@@ -9,7 +9,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PROBE = 'probe: ; @printf "%s|%s" "$$Q" "$$INPUT"'
 
 
-@pytest.mark.parametrize("question", ["Where is $HOME?", "What costs $(5)?", "It's \"so\" # here"])
+@pytest.mark.parametrize("question", ["Where is $HOME?", "What costs $(5)?", 'It\'s "so" # here'])
 def test_make_hands_on_what_was_typed(question: str) -> None:
     done = subprocess.run(
         ["make", "-s", "--eval", PROBE, "probe", f"Q={question}", "INPUT=a b"],
