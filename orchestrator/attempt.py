@@ -81,7 +81,8 @@ class Attempt:
             stored=stored_replies(earlier),
         )
         # A view of its own: searches run in a thread, and a view is not made for two.
-        lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs)
+        target = None if assignment.answer else assignment.target
+        lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs, target)
         host = _Host(conversation, lookup, self._say)
         try:
             ending = await self._pool.run(assignment, host)

@@ -5,7 +5,7 @@ quoted; a heading above goes along when it says what the question asks and the t
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..memory.recall.analysis import asked, terms
 from ..memory.recall.passage import Passage, is_heading, passages
@@ -68,7 +68,8 @@ def excerpt(path: str, lines: Mapping[int, str], line: int, question: str) -> Ex
     chosen = _chosen(paragraphs, lines, body, focus, wanted)
     pieces = [_piece(n, lines[n], wanted, alone=len(chosen) == 1) for n in chosen]
     heading = _heading(path, rows, passage, wanted, pieces)
-    kept = tuple(p for p in (*heading, *pieces) if _quotable(path, p))
+    columns = _columns(rows, passage)
+    kept = tuple(p for p in (*heading, *columns, *pieces) if _quotable(path, p))
     if not any(p in pieces for p in kept):
         return None
     return Excerpt(path, kept, (passage.line, passage.end), _statements(path, rows, [p for p in pieces if p in kept]))
@@ -157,6 +158,13 @@ def _heading(
     return []
 
 
+def _columns(rows: Sequence[str], passage: Passage) -> list[Piece]:
+    """The line that names the columns of a table's row, so that the row can be read."""
+    if passage.head is None or passage.head >= passage.line or not rows[passage.head - 1].strip():
+        return []
+    return [Piece(passage.head, rows[passage.head - 1].strip())]
+
+
 def _quotable(path: str, piece: Piece) -> bool:
     try:
         render_quote(piece.text, path, piece.line)
@@ -176,12 +184,15 @@ def distinct(excerpts: Iterable[Excerpt], most: int) -> tuple[Excerpt, ...]:
     kept: list[Excerpt] = []
     seen: set[tuple[str, int]] = set()
     texts: set[str] = set()
+    above: set[int] = set()  # headings and columns that the excerpts of this file have shown
     for one in excerpts:
         lines = {(one.path, n) for n in range(one.around[0], one.around[1] + 1)}
         text = " ".join(" ".join(_original(piece.text) for piece in one.pieces).split()).casefold()
         if lines & seen or text in texts:
             continue
-        kept.append(one)
+        shown = above if kept and kept[-1].path == one.path else set()
+        above = shown | {piece.line for piece in one.pieces if piece.line < one.around[0]}
+        kept.append(replace(one, pieces=tuple(piece for piece in one.pieces if piece.line not in shown)))
         seen |= lines
         texts.add(text)
         if len(kept) == most:

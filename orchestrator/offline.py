@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..memory.recall.analysis import asked, asks_for_figure, terms
+from ..memory.recall.passage import is_headed, is_heading
 from ..memory.recall.search import ANSWERED
 from ..memory.target import CardTarget
 from ..staging.question import Question, questions
@@ -146,7 +147,7 @@ def _places(told: _Told) -> tuple[_Places, ...]:
 
 def _worth_quoting(question: str, answer: Answer, most: int) -> _Places:
     said = set(terms(question))
-    places = [place for place in answer.places if not said.issuperset(terms(place.text))]  # echoes say nothing
+    places = [place for place in answer.places if not (is_heading(place.text) and said.issuperset(terms(place.text)))]
     best = max((place.share for place in places), default=0.0)
     if best < ANSWERED:
         return _Places((), tuple(_nearest(question, places)))
@@ -179,6 +180,9 @@ def _reads(told: _Told, places: Sequence[_Places]) -> tuple[Block, ...]:
         if shelf == "inputs":
             given: dict[str, object] = {"name": name, "start": first, "lines": 2 * AROUND}
             calls.append(_call(told, len(calls), "read_input", given))
+            if first > 1 and is_headed(name) and not any(path == place.path and f == 1 for path, f, _ in covered):
+                covered.append((place.path, 1, 1))
+                calls.append(_call(told, len(calls), "read_input", {"name": name, "start": 1, "lines": 1}))
         else:
             calls.append(_call(told, len(calls), "read_card", {"card": place.path, "start": first}))
     return tuple(calls)

@@ -196,6 +196,11 @@ def split_lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
+def is_headed(path: str) -> bool:
+    """Whether the first line of such a file names the columns of the others."""
+    return PurePosixPath(path).suffix.lower() in _HEADED
+
+
 def is_heading(line: str) -> bool:
     """Whether the line only names what follows: a heading or the rule under one."""
     return bool(_HEADING.match(line) or _UNDERLINE.match(line))

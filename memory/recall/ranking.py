@@ -3,7 +3,8 @@
 The score orders passages of one question; it can't be compared between questions. `coverage` can: it is the share of
 what was asked that a passage holds, each term weighed by how rare it is, so a passage that has all the common words
 and lacks the one that matters covers little. A word that stands nowhere weighs most, because a question about
-something that isn't there must not look answered.
+something that isn't there must not look answered. It is less for a passage that doesn't look as an answer would (no
+sum, no number to call) or doesn't say a name that was asked about.
 
 A term counts in full where the passage says it, less where only its context does, and by half where only a relative
 stands (a longer compound, or a word with the same beginning: "decision" for "decided").
@@ -22,7 +23,7 @@ from .analysis import probes_of, skim, terms
 from .passage import Passage, is_front_matter, is_heading, is_rule, split_lines
 from .question import Look, Question, same, understood
 
-ANSWERED = 0.43
+ANSWERED = 0.475
 """A passage with this coverage or more is likely to answer; below it the answer is likely not there."""
 
 _LOOKED_AT = 50
@@ -40,7 +41,7 @@ _K1, _B = 1.2, 0.35
 _LEAST, _BY_COVERAGE, _BY_SENTENCE = 0.3, 0.5, 0.4
 _LOOKS_SO, _LOOKS_JUST_SO = 1.15, 1.3
 _DEFINES, _DEFINED_COVERS = 0.8, 0.9
-_PHRASE = 0.25
+_PHRASE, _PHRASE_COVERS = 0.25, 0.08
 _COLUMNS = 0.5
 _ASKS = 0.5
 _NAMED = 0.8
@@ -48,6 +49,7 @@ _FRONT_MATTER = 0.5
 # A word that stands nowhere weighs more at the end of a question, where in most European languages its object is.
 _LOST, _LOST_LAST, _LOST_JOINED = 0.85, 1.2, 0.25
 _LIGHT = 0.35
+_ELSEWHERE = 0.6
 _SAME, _SAME_COVERS = 0.6, 0.75
 _NAMELESS, _NAME_NEAR = 0.45, 0.15
 _CONTEXT = 0.6
@@ -98,11 +100,13 @@ class _Analysed:
 class _Asked:
     """A term of the question with the passages that have it: their numbers, each with its weight there (0 to …).
 
-    `said` are those in whose own words it stands, or a relative of it.
+    `said` are those in whose own words it stands, or a relative of it. `absent` is the least that it weighs where it
+    doesn't stand though other passages have it.
     """
 
     term: str
     weight: float
+    absent: float = 0.0
     found: dict[int, float] = field(default_factory=dict)
     covered: dict[int, float] = field(default_factory=dict)
     said: set[int] = field(default_factory=set)
@@ -180,7 +184,10 @@ class Ranking:
             weight *= _LOST_JOINED
         if term in question.light:
             weight *= _LIGHT
-        return _Asked(term, weight, found, covered, said)
+        elsewhere = _ELSEWHERE * math.log(2 * (len(self._all) + self._others + 1))
+        if not found or term in question.light:
+            elsewhere = 0.0
+        return _Asked(term, weight, elsewhere, found, covered, said)
 
     def _relatives(self, term: str, question: Question) -> Iterable[tuple[int, float]]:
         """Passages with a word that begins as the term does or contains it, each with how near that word is."""
@@ -208,14 +215,16 @@ class Ranking:
         """The second look: how much of the question is here, how much of it in one breath, and in which form."""
         passage = self._all[k].passage
         weights = {each.term: each.weight for each in looked_up}
-        whole = sum(weights.values())
+        whole = sum(each.weight if each.covered.get(k) else max(each.weight, each.absent) for each in looked_up)
         covered = sum(each.weight * each.covered.get(k, 0.0) for each in looked_up) / whole
         best = best_line(passage, _with_same(weights), look=question.look)
         together = min(best.weight / whole, 1.0)
         if (defines := _defines(best.text, question)) == 1.0:
             covered, together = max(covered, _DEFINED_COVERS), max(together, _DEFINED_COVERS)
         score *= _LEAST + _BY_COVERAGE * covered + _BY_SENTENCE * together
-        score *= 1 + _PHRASE * _phrases(question, self._all[k].sequence) + _DEFINES * defines
+        phrases = _phrases(question, self._all[k].sequence)
+        score *= 1 + _PHRASE * phrases + _DEFINES * defines
+        covered *= 1 + _PHRASE_COVERS * phrases
         factor = 1 - self._nameless(k, looked_up, question)
         if (look := question.look) is not None:
             if look.shows(best.text):

@@ -77,6 +77,13 @@ def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
+_MONEY = (
+    r"[€$£¥元円]|(?<![a-z])(?:eur|euros?|usd|chf|gbp|dollars?|pounds?|pence|cents?|francs?|franken|pesos?|tokens?|"
+    r"cost(?:s|ing)?|prices?|priced|fees?|charges?|tariff|pay(?:s|ing)?|paid|free|kosten|kostet|preise?|gebühr(?:en)?|"
+    r"kostenlos|gratis|zahlen|zahlt|co[uû]tent?|prix|tarif|montant|gratuit(?:ement)?|cuestan?|precios?)(?![a-z])"
+)
+
+
 LOOKS: tuple[tuple[re.Pattern[str], re.Pattern[str], float], ...] = (
     (
         _words(r"\b(?:salary|salaries|wages?|gehalt|lohn|salaire|sueldo)\b"),
@@ -102,7 +109,7 @@ LOOKS: tuple[tuple[re.Pattern[str], re.Pattern[str], float], ...] = (
     ),
     (
         _words(
-            r"\bhow (?:heavy|large|big|wide|deep|tall|far|fast|full)\b|\bwie (?:schwer|groß|breit|tief|weit|schnell)\b|"
+            r"\bhow (?:heavy|large|big|wide|deep|far|fast|full)\b|\bwie (?:schwer|groß|breit|tief|weit|schnell)\b|"
             r"\b(?:depth|height|length|width|weight) of\b"
         ),
         _words(
@@ -134,9 +141,21 @@ LOOKS: tuple[tuple[re.Pattern[str], re.Pattern[str], float], ...] = (
     ),
     (
         _words(
-            r"\b(?:costs?|price|fee|charge|salary|wage|kostet|kosten|preis|gebühr|gehalt|miete|co[uû]te|prix|tarif|"
-            r"montant|cuesta|precio|sueldo)\b|\bhow (?:much|many)\b|\bwie (?:viele?|hoch)\b|\bcombien\b|"
-            r"\bcu[aá]nt[oa]s?\b|\b(?:age|temperature|volume|offset) of\b|料金|几|多少"
+            r"\b(?:costs?|price|fee|expensive|kostet|kosten|preis|teuer|gebühr|co[uû]tent?|prix|tarif|cuestan?|"
+            r"precio)\b|料金|多少钱"
+        ),
+        _words(_MONEY),
+        0.35,
+    ),
+    (
+        _words(r"\bhow (?:tall|high)\b|\bwie groß\b"),
+        _words(rf"(?:{_FIGURE})[ ]?(?:cm|m|km|metres?|meters?|feet|foot|inch(?:es)?)(?!\w)"),
+        0.4,
+    ),
+    (
+        _words(
+            r"\b(?:charge|miete|montant)\b|\bhow (?:much|many)\b|\bwie (?:viele?|hoch)\b|\bcombien\b|"
+            r"\bcu[aá]nt[oa]s?\b|\b(?:age|temperature|volume|offset) of\b|几|多少"
         ),
         _words(rf"{_FIGURE}|\b(?:free|nothing|gratis|kostenlos|gratuite?ment|gratuit)\b"),
         0.7,

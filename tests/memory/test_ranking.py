@@ -74,7 +74,7 @@ def test_coverage_tells_an_answer_from_none(shelves: Shelves) -> None:
     lost = [q["question"] for q in THERE if shelves.find(q, 1)[0].coverage < ANSWERED and not q.get("hard")]
     made_up = [q["question"] for q in NOT_THERE if any(f.coverage >= ANSWERED for f in shelves.find(q, 10))]
     assert len(lost) <= 4, lost
-    assert len(made_up) <= 2, made_up
+    assert len(made_up) <= 1, made_up
 
 
 @pytest.mark.parametrize("question", [q["question"] for q in THERE if "shelf" not in q])
@@ -180,6 +180,8 @@ def test_a_name_that_is_not_said_is_not_answered() -> None:
         ("Svenja Holm, treasurer, pays the bills.", "What is the e-mail address of Svenja Holm?"),
         ("The cellar door has a new lock.", "Which colour is the cellar door?"),
         ("The parrot could swear in three languages.", "How heavy is the parrot?"),
+        ("- Load: 38 cups and 6 test tiles.", "How much does a cup cost?"),
+        ("The new seal holds 400 firings.", "How expensive is the seal?"),
     ],
 )
 def test_what_does_not_look_as_an_answer_would_is_none(line: str, question: str) -> None:

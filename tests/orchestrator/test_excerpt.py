@@ -51,9 +51,11 @@ def test_of_a_long_paragraph_the_lines_of_the_sentence_are_quoted() -> None:
     assert [row[-2] for row in quote("\n".join(rows), 6, "Why did the glaze crack?")] == ["6", "7"]
 
 
-def test_a_table_row_is_quoted_by_itself() -> None:
+def test_a_table_row_is_quoted_with_the_line_of_its_columns() -> None:
     text = "| cone | degrees |\n|---|---|\n| 6 | 1222 |\n| 10 | 1285 |"
-    assert quote(text, 3, "How many degrees is cone 6?") == [f'> "| 6 | 1222 |" ({PATH}:3)']
+    rows = [f'> "| cone | degrees |" ({PATH}:1)', f'> "| 6 | 1222 |" ({PATH}:3)']
+    assert quote(text, 3, "How many degrees is cone 6?") == rows
+    assert quote(text, 1, "Which cone?") == rows[:1]
 
 
 def test_nothing_is_quoted_of_a_blank_or_missing_line() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 from hypothesis import given
@@ -56,6 +57,64 @@ def test_bad_input_of_the_tool_is_an_error_that_names_the_field(lookup: Lookup) 
         text, is_error, _ = lookup.tool(given_)
         assert is_error
         assert field in text
+
+
+FINDING = """\
+---
+title: When was the kiln mark cut?
+---
+# When was the kiln mark cut?
+
+## What I found
+
+> "The kiln mark is INPUT-3." (inputs/notes.md:1)
+
+> "The kiln mark was cut by Ida." (inputs/gone.md:7)
+
+Not found in what I read:
+- engraver
+"""
+SECOND = """\
+# Who cut it?
+
+## What I found
+
+> ""The kiln mark was cut by Ida." (inputs/gone.md:7)" (research/first.md:10)
+"""
+
+
+def test_of_a_finding_only_quotes_count_and_of_those_only_what_stands_nowhere_else(root: Path, lookup: Lookup) -> None:
+    (root / "research").mkdir(exist_ok=True)
+    (root / "research/first.md").write_text(FINDING)
+    (root / "research/second.md").write_text(SECOND)
+    found = lookup.find("When was the kiln mark cut, and which engraver?", 40)
+    places = [(place.path, place.line, place.text) for place in found.places if place.path.startswith("research/")]
+    assert places == [("research/first.md", 10, "The kiln mark was cut by Ida.")]
+    assert found.missing == ("engraver",)
+
+
+def test_inputs_come_before_cards_that_say_the_same(lookup: Lookup) -> None:
+    places = lookup.find("What is the kiln mark?").places
+    assert [place.path for place in places][:2] == ["inputs/notes.md", "projects/kiln.md"]
+
+
+def test_the_card_that_is_written_is_no_source(root: Path, lookup: Lookup) -> None:
+    assert "projects/kiln.md" in {place.path for place in lookup.find("kiln mark").places}
+    workspace = open_workspace(root)
+    folder = TaskFolder(workspace.house.staging(TaskId("t1")))
+    other = Lookup(View(workspace), workspace.house, folder, ("notes.md",), "projects/kiln.md")
+    assert "projects/kiln.md" not in {place.path for place in other.find("kiln mark").places}
+
+
+def test_two_thousand_lines_are_searched_in_a_second(lookup: Lookup, root: Path) -> None:
+    rows = [
+        f"- Entry {k}: the kiln of hall {k % 7} was fired to cone {k % 11} and nothing broke." for k in range(2_000)
+    ]
+    rows[1_234] = "- The lid of the Rohde was cracked by a curious visitor."
+    (root / "staging/t1/inputs/notes.md").write_text("\n".join(rows))
+    start = perf_counter()
+    assert lookup.find("Who cracked the lid of the Rohde kiln?").places[0].line == 1_235
+    assert perf_counter() - start < 3  # a tenth of that on a quiet machine
 
 
 def test_words_that_stand_nowhere_are_listed(lookup: Lookup) -> None:

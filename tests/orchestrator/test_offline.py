@@ -186,6 +186,45 @@ def test_labelled_questions_are_answered_with_few_quotes(studio_desk: Desk) -> N
     assert len(many) <= 1, many
 
 
+@pytest.mark.parametrize("shelf", ["village", "harbour"])
+def test_what_is_not_there_is_not_there_in_texts_of_any_kind(studio_desk: Desk, shelf: str) -> None:
+    told = []
+    for question in (q for q in QUESTIONS if "path" not in q and q.get("shelf") == shelf):
+        body = studio_desk.answer(question["question"], [DATA / shelf])
+        if not body.startswith("Nothing in what I read answers this."):
+            told.append(question["question"])
+    assert told == []
+
+
+def test_a_row_of_a_table_is_quoted_with_its_columns(desk: Desk) -> None:
+    _, body = desk.ask("How much does a Croissant cost?", [DATA / "village"])
+    assert quoted(body) == [
+        ("item,price,unit,vat", "inputs/village/prices.csv", 1),
+        ('Croissant,"1,40",piece,7', "inputs/village/prices.csv", 2),
+    ]
+    assert "Read " not in body, "what was read is said in the report, not in the card"
+
+
+def test_the_columns_are_read_however_far_down_the_row_is(desk: Desk, tmp_path: Path) -> None:
+    source = tmp_path / "stock.csv"
+    source.write_text("item,price\n" + "".join(f"Bun {k},{k}.10\n" for k in range(500)) + "Tart,4.20\n")
+    _, body = desk.ask("What is the price of a Tart?", [source])
+    assert [(text, line) for text, _, line in quoted(body)] == [("item,price", 1), ("Tart,4.20", 502)]
+    source.write_text("item,price\nApple tart,4.20\nPear tart,4.30\nPlum tart,4.40\nBun,1.00\n")
+    _, body = desk.ask("What is the price of a tart?", [source])
+    assert [line for _, _, line in quoted(body)] == [1, 2, 3, 4], "the columns stand there once"
+
+
+def test_a_question_that_was_answered_before_is_answered_from_the_inputs_again(desk: Desk) -> None:
+    question, sources = "When did the kiln reach cone 6?", [REPOSITORY / "examples/texts/studio"]
+    first, body = desk.ask(question, sources)
+    assert "Cone 6 only at four o'clock." in body
+    assert desk.service.approve([first.drafts[0].id]).exit_code == 0
+    _, again = desk.ask(question, sources, target="research/again.md")
+    assert quoted(again)
+    assert {path.partition("/")[0] for _, path, _ in quoted(again)} == {"inputs"}
+
+
 def test_what_is_not_there_is_said_to_be_not_there(studio_desk: Desk) -> None:
     told, near = [], []
     absent = [q for q in QUESTIONS if "path" not in q and "shelf" not in q]
