@@ -212,7 +212,7 @@ def test_the_columns_are_read_however_far_down_the_row_is(desk: Desk, tmp_path: 
     assert [(text, line) for text, _, line in quoted(body)] == [("item,price", 1), ("Tart,4.20", 502)]
     source.write_text("item,price\nApple tart,4.20\nPear tart,4.30\nPlum tart,4.40\nBun,1.00\n")
     _, body = desk.ask("What is the price of a tart?", [source])
-    assert [line for _, _, line in quoted(body)] == [1, 2, 3, 4], "the columns stand there once"
+    assert sorted(line for _, _, line in quoted(body)) == [1, 2, 3, 4], "the columns stand there once"
 
 
 def test_a_question_that_was_answered_before_is_answered_from_the_inputs_again(desk: Desk) -> None:
