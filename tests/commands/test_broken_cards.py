@@ -45,7 +45,7 @@ def put(onepen: Program, cards: dict[str, str]) -> dict[Path, bytes]:
 
 def test_broken_front_matter_is_one_line_of_doctor_each_with_file_line_and_cause(onepen: Program) -> None:
     cards = put(onepen, BROKEN)
-    onepen.ok("log", "looked", "-C", "ws")
+    onepen.ok("delegate", "--answer", "cone 6", "-C", "ws")  # work indexes what was edited by hand
     ran = onepen("doctor", "-C", "ws", "--json")
     assert ran.code == 1
     found = {path.name: [p for p in ran.json["problems"] if p["path"] == f"projects/{path.name}"] for path in cards}
@@ -59,7 +59,7 @@ def test_broken_front_matter_is_one_line_of_doctor_each_with_file_line_and_cause
 
 def test_odd_values_are_no_errors_and_stay_as_typed(onepen: Program) -> None:
     cards = put(onepen, ODD)
-    onepen.ok("log", "looked", "-C", "ws")
+    onepen.ok("delegate", "--answer", "cone 6", "-C", "ws")  # work indexes what was edited by hand
     ran = onepen.ok("doctor", "-C", "ws", "--json")
     assert [problem for problem in ran.json["problems"] if problem["level"] == "error"] == []
     assert {path: path.read_bytes() for path in cards} == cards
