@@ -52,7 +52,7 @@ class NotWritten:
 class Scribe:
     """The held pen of a workspace, and what the orchestrator writes with it.
 
-    `reconcile` brings the indexes in line with all cards edited by hand; do it once when work begins.
+    `reconcile` brings the indexes in line with cards edited by hand; do it once when a session begins.
     """
 
     def __init__(self, workspace: Workspace, view: View, pen: Pen | Rehearsal) -> None:

@@ -146,7 +146,7 @@ class Service:
                 hint='onepen add research "TITLE" --from FILE',
             )
         space = self.workspace.space(client)
-        with self._scribe(dry_run) as scribe:
+        with self._scribe(dry_run, space) as scribe:
             return _done(scribe, scribe.log(space, kind, text, self._who))
 
     # -- looking ---------------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ class Service:
         name = check_title(title)
         space = self.workspace.space(client)
         target = CardTarget(shelf, CardId(id_from_title(name) if id_ is None else id_))
-        with self._scribe(dry_run) as scribe:
+        with self._scribe(dry_run, space) as scribe:
             return _done(scribe, scribe.add_card(space, target, name, text or "", self._who))
 
     def _desk(self, dry_run: bool) -> "Desk":
@@ -334,14 +334,11 @@ class Service:
         return Desk(self._view, self._clock)
 
     @contextmanager
-    def _scribe(self, dry_run: bool) -> "Iterator[Scribe]":
-        """The pen for a moment; first what a crash left is finished.
-
-        A commit indexes hand edits of its own card. The other cards wait for work to begin: reading all of them
-        would make a line in the log slow.
-        """
+    def _scribe(self, dry_run: bool, *spaces: Space) -> "Iterator[Scribe]":
+        """The pen for a moment; first what a crash left is finished and hand edits in `spaces` are indexed."""
         with self._desk(dry_run).scribe() as scribe:
             self._settle(scribe)
+            scribe.reconcile(spaces)
             yield scribe
 
     def _settle(self, scribe: "Scribe") -> None:
@@ -354,10 +351,11 @@ class Service:
         """The same for decisions on drafts; raises BadRequest, NoSuchDraft or AmbiguousId."""
         from .decide import Decider
 
-        self._check_there(ids)
+        spaces = self._spaces_of(ids)
         desk = self._desk(dry_run)
         with desk.scribe() as scribe:
             self._settle(scribe)
+            scribe.reconcile(spaces)
             yield Decider(desk, scribe, self._user), scribe
 
     def _work(self, on_progress: Progress | None, stop: StopSign | None, dry_run: bool) -> "Work":
@@ -381,12 +379,12 @@ class Service:
     def _spaces(self, client: str | None, all_clients: bool) -> tuple[Space, ...]:
         return self.workspace.spaces() if all_clients else (self.workspace.space(client),)
 
-    def _check_there(self, ids: Sequence[str]) -> None:
-        """Raises BadRequest, NoSuchDraft or AmbiguousId before anything is decided."""
+    def _spaces_of(self, ids: Sequence[str]) -> tuple[Space, ...]:
+        """The spaces of drafts; raises BadRequest, NoSuchDraft or AmbiguousId before anything is decided."""
         if not ids:
             raise BadRequest("name at least one draft", hint="onepen drafts")
-        for one in ids:
-            find_draft(self.workspace, one, self._clock)
+        found = {find_draft(self.workspace, one, self._clock)[0].space for one in ids}
+        return tuple(sorted(found, key=lambda space: space.prefix))
 
     def _reviewer(self, space: Space) -> Reviewer:
         return Reviewer(self._view, space, lambda: self._clock.now().date())

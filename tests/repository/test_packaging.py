@@ -96,7 +96,7 @@ def test_the_sdist_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_installed_is_the_wheel(installed: Path, tmp_path: Path) -> None:
-    code = "import onepen, onepen.memory.text.card; print(onepen.memory.card.__file__)"
+    code = "import onepen, onepen.memory.text.card; print(onepen.memory.text.card.__file__)"
     where = Path(call([installed / "python", "-c", code], cwd=tmp_path).stdout.strip())
     assert installed.parent in where.parents
 

@@ -49,10 +49,10 @@ def test_the_draft_of_the_first_machine_is_approved_on_the_second(shell: Program
     shell.ok("doctor", cwd=second)
 
 
-def test_a_section_added_by_hand_is_indexed_when_work_begins(shell: Program, tmp_path: Path) -> None:
+def test_a_section_added_by_hand_is_indexed_by_the_next_command_that_writes(shell: Program, tmp_path: Path) -> None:
     second = tmp_path / "ws2"
     ran = shell.shell(
-        "printf '\\n## Glaze\\nCeladon since May.\\n' >> projects/kiln.md; onepen delegate --answer cone && onepen doctor",
+        "printf '\\n## Glaze\\nCeladon since May.\\n' >> projects/kiln.md; onepen log 'called Ana' && onepen doctor",
         cwd=second,
     )
     assert ran.code == 0, ran
