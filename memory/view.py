@@ -3,6 +3,8 @@
 A commit is durable once its redo record is; its files follow. A view reads a file together with the records that are
 pending for it, and gives the file as it is going to be. The redo log is looked at again whenever it has changed, and
 only what was added to it is parsed. A redo log that was made elsewhere is not believed: nothing of it is shown.
+
+What parses text is imported where text is parsed: YAML alone costs as much as listing a thousand cards.
 """
 
 import builtins
@@ -11,17 +13,21 @@ import stat
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .commit.identity import ACCEPTED, folder_name
 from .commit.redo import Chains, ForeignRedo, check_origin, scan
 from .errors import MemoryFault
 from .ids import BadId, CardId
-from .index.index import Index, empty_index, parse_index
 from .links import resolve
 from .room import REDO_LOG, open_room_file, read_room_file
 from .target import CardTarget, NoteTarget, Shelf
-from .text.document import Document, NotText, decode, parse_document
+from .text.decode import NotText, decode
 from .workspace import Space, Workspace
+
+if TYPE_CHECKING:
+    from .index.index import Index
+    from .text.document import Document
 
 HEADINGS: dict[Shelf, str] = {"projects": "Projects", "research": "Research"}
 
@@ -75,13 +81,17 @@ class View:
         """The ids that have a card on this shelf, sorted; files whose name is no id are left to `doctor`."""
         return card_ids(self.names(space.path(shelf)))
 
-    def document(self, space: Space, target: CardTarget | NoteTarget) -> Document | None:
+    def document(self, space: Space, target: CardTarget | NoteTarget) -> "Document | None":
         """A card or note, None if it is absent; raises UnreadableText."""
+        from .text.document import parse_document
+
         text = self.text(space.path(target))
         return None if text is None else parse_document(text)
 
-    def index(self, space: Space, shelf: Shelf) -> Index:
+    def index(self, space: Space, shelf: Shelf) -> "Index":
         """The index of a shelf, an empty one if there is none; raises UnreadableText."""
+        from .index.index import empty_index, parse_index
+
         text = self.text(space.index_path(shelf))
         return parse_index(empty_index(HEADINGS[shelf]) if text is None else text)
 

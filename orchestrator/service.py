@@ -37,7 +37,6 @@ from .results import (
     SearchResult,
     StatusResult,
 )
-from .review import Reviewer
 from .settle import Settled, settle
 from .stop import StopSign
 from .views import draft_view, written
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from .decide import Decider
     from .desk import Desk
     from .models import Models
+    from .review import Reviewer
     from .work import Ids, Work
 
 __all__ = ["Confirm", "DelegateRequest", "Progress", "ProgressLine", "SearchRequest", "Service", "StopSign"]
@@ -179,10 +179,11 @@ class Service:
         found: list[DraftView] = []
         settled, spaces = Settled(self._view), self._spaces(client, all_clients)
         for space in spaces:
-            reviewer = self._reviewer(space)
-            for dossier in map(settled.overlay, dossiers((space,), self._clock)):
-                wanted = [d for d in dossier.state.drafts if every or d.status in OPEN]
-                found += [draft_view(dossier, d, reviewer.examine(dossier, d)) for d in wanted]
+            tasks = map(settled.overlay, dossiers((space,), self._clock))
+            wanted = [(task, d) for task in tasks for d in task.state.drafts if every or d.status in OPEN]
+            if wanted:
+                reviewer = self._reviewer(space)
+                found += [draft_view(task, d, reviewer.examine(task, d)) for task, d in wanted]
         return DraftsResult(tuple(found), told(spaces, self._clock))
 
     def show(self, prefix: str) -> DraftsResult:
@@ -386,7 +387,9 @@ class Service:
         found = {find_draft(self.workspace, one, self._clock)[0].space for one in ids}
         return tuple(sorted(found, key=lambda space: space.prefix))
 
-    def _reviewer(self, space: Space) -> Reviewer:
+    def _reviewer(self, space: Space) -> "Reviewer":
+        from .review import Reviewer  # checks, search and diff: more than all of `status` takes without drafts
+
         return Reviewer(self._view, space, lambda: self._clock.now().date())
 
     def _found(self, prefix: str) -> tuple[Dossier, DraftState]:

@@ -2,21 +2,24 @@
 
 import os
 from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault
 from ..memory.holder import Holder, holder
 from ..memory.ids import ClientId
-from ..memory.text.document import parse_document
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from .dossier import OPEN, dossiers, told
 from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
-from .review import Reviewer
 from .settle import Settled
 from .usage import spent_on, totals
 from .views import draft_view, task_view
+
+if TYPE_CHECKING:
+    from .review import Reviewer
 
 _OVER = frozenset({"committed", "answered", "refused", "cancelled"})
 SANDBOX = "none"
@@ -30,16 +33,24 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
     waiting: list[str] = []
     hurt: list[str] = []
     settled = Settled(view)
+
+    @cache
+    def reviewer(space: Space) -> "Reviewer":
+        from .review import Reviewer  # checks, search and diff: only where there is a draft to look at
+
+        return Reviewer(view, space, lambda: clock.now().date())
+
     for space in spaces:
         booked = totals(space)
-        reviewer = Reviewer(view, space, lambda: clock.now().date())
         for dossier in map(settled.overlay, dossiers((space,), clock)):
             waiting += [d.id for d in dossier.state.drafts if d.status in OPEN]
             task = task_view(dossier, (), booked, alive=held is not None)
             hurt += [task.task] if dossier.damage else []
             if task.status not in _OVER or dossier.damage:
-                drafts = (draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
-                tasks.append(task_view(dossier, tuple(drafts), booked, alive=held is not None))
+                drafts = tuple(
+                    draft_view(dossier, d, reviewer(space).examine(dossier, d)) for d in dossier.state.drafts
+                )
+                tasks.append(task_view(dossier, drafts, booked, alive=held is not None))
     now = clock.now()
     cards = sum(len(view.cards(space, shelf)) for space in spaces for shelf in SHELVES)
     settings = workspace.settings
@@ -83,6 +94,8 @@ def client_title(view: View, client: ClientId) -> str:
         text = view.text(view.workspace.space(client).path("USER.md"))
     except MemoryFault:
         return ""
+    from ..memory.text.document import parse_document  # parses YAML, too, which takes as long as all of `status`
+
     return parse_document(text).title or "" if text else ""
 
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 from .dossier import Dossier
 from .plan import DraftState
 from .results import DraftView, TaskStatus, TaskView, UsageTotals
-from .review import Examined
 
 if TYPE_CHECKING:
     from ..memory.history import Commit
+    from .review import Examined
 
 _OVER = frozenset({"committed", "duplicate"})
 Totals = Mapping[str, tuple[UsageTotals, float, float]]
 
 
-def draft_view(dossier: Dossier, state: DraftState, examined: Examined, *, with_diff: bool = False) -> DraftView:
+def draft_view(dossier: Dossier, state: DraftState, examined: "Examined", *, with_diff: bool = False) -> DraftView:
     """The draft as it is now; one that is over has the findings that its verdict was given with."""
     draft = examined.draft
     return DraftView(

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..memory import files
 from ..memory.guard import UnsafeFile, read_beneath
 from ..memory.ids import shown
-from ..memory.text.document import NotText, decode
+from ..memory.text.decode import NotText, decode
 from .characters import visible
 from .errors import StagingFault
 

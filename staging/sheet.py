@@ -21,7 +21,6 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ..memory.errors import MemoryFault
 from ..memory.ids import AgentId, CardId, ClientId, TaskId
-from ..memory.text.frontmatter import parse_front_matter, render_front_matter
 from ..memory.wording import in_words, key_of
 from .errors import StagingFault
 
@@ -63,7 +62,7 @@ class TaskSheet:
 
 
 class _Front(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
     task: str
     """The task's id."""
@@ -98,6 +97,8 @@ class _Front(BaseModel):
 
 def render_sheet(sheet: TaskSheet) -> str:
     """The text of task.md; `parse_sheet` gives the same sheet back."""
+    from ..memory.text.frontmatter import render_front_matter  # YAML, as below
+
     values: Mapping[str, object] = {
         "task": str(sheet.task),
         "agent": str(sheet.agent),
@@ -118,6 +119,8 @@ def render_sheet(sheet: TaskSheet) -> str:
 
 def parse_sheet(text: str) -> TaskSheet:
     """The sheet in a task.md; raises SheetUnreadable."""
+    from ..memory.text.frontmatter import parse_front_matter  # YAML: a fifth of `status` where there is no task
+
     front = parse_front_matter(text)
     if front.problem is not None:
         raise SheetUnreadable(front.problem.message, front.problem.line)

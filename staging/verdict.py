@@ -3,15 +3,16 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from ..memory.target import FileTarget
-from ..memory.text.card import section_sha
 from ..memory.wording import in_words, key_of
-from .draft import Draft
 from .errors import StagingFault
+
+if TYPE_CHECKING:
+    from .draft import Draft
 
 Sha = Annotated[str, StringConstraints(pattern=r"^(?:[0-9a-f]{64})?$")]
 
@@ -83,13 +84,16 @@ _KINDS: dict[str, type[Accepted] | type[SentBack] | type[Refused] | type[Escalat
 }
 
 
-def bind(draft: Draft, before: bytes | str | None) -> Bound:
+def bind(draft: "Draft", before: bytes | str | None) -> Bound:
     """What a verdict on `draft` is bound to, with its target as it stands now (None: absent)."""
     if before is None:
         return Bound(draft.sha256, "")
     if isinstance(draft.target, FileTarget):
         data = before if isinstance(before, bytes) else before.encode()
         return Bound(draft.sha256, hashlib.sha256(data).hexdigest())
+
+    from ..memory.text.card import section_sha  # parses Markdown and YAML; who only reads verdicts needs neither
+
     text = before if isinstance(before, str) else before.decode()
     return Bound(draft.sha256, section_sha(text, draft.section))
 
@@ -106,7 +110,7 @@ def moved_on(then: Bound, now: Bound) -> str | None:
 
 
 class _StoredBound(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     sha256: Sha
     """Hash of the draft that was judged."""
@@ -117,7 +121,7 @@ class _StoredBound(BaseModel):
 
 
 class _Stored(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     verdict: Literal["accepted", "sent_back", "refused", "escalated"]
     """What was decided."""
@@ -127,9 +131,6 @@ class _Stored(BaseModel):
     """What was judged."""
     reason: str = ""
     """Why; the feedback, for a draft that was sent back."""
-
-
-_STORED = TypeAdapter(_Stored)
 
 
 def verdict_json(verdict: Verdict) -> dict[str, object]:
@@ -145,7 +146,7 @@ def verdict_json(verdict: Verdict) -> dict[str, object]:
 def parse_verdict(value: Mapping[str, object]) -> Verdict:
     """The verdict in a stored mapping; raises VerdictUnreadable."""
     try:
-        stored = _STORED.validate_python(dict(value))
+        stored = _Stored.model_validate(dict(value))
     except ValidationError as e:
         first = e.errors()[0]
         raise VerdictUnreadable(f"{key_of(first['loc'])}: {in_words(dict(first))}") from e

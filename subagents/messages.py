@@ -6,6 +6,7 @@ so that only `tools` may believe it, after validation.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -68,10 +69,6 @@ class BadMessage(SubagentFault):
         super().__init__(f"not a message of a conversation: {reason}")
 
 
-_MESSAGE = TypeAdapter(Message)
-_BLOCKS = TypeAdapter(tuple[Block, ...])
-
-
 def user(*blocks: Block) -> Message:
     return Message("user", blocks)
 
@@ -103,7 +100,7 @@ def parse_message(plain: Mapping[str, object]) -> Message:
     content = plain.get("content")
     shaped = {**plain, "content": [{"type": "text", "text": content}]} if isinstance(content, str) else plain
     try:
-        return _MESSAGE.validate_python(mend(shaped))
+        return _message().validate_python(mend(shaped))
     except ValidationError as e:
         raise BadMessage(first_error(e)) from e
 
@@ -111,9 +108,19 @@ def parse_message(plain: Mapping[str, object]) -> Message:
 def parse_blocks(plain: Sequence[object]) -> tuple[Block, ...]:
     """The blocks in a list of plain dictionaries; halves of characters become U+FFFD; raises BadMessage."""
     try:
-        return _BLOCKS.validate_python(mend(list(plain)))
+        return _blocks().validate_python(mend(list(plain)))
     except ValidationError as e:
         raise BadMessage(first_error(e)) from e
+
+
+@cache
+def _message() -> TypeAdapter[Message]:
+    return TypeAdapter(Message)
+
+
+@cache
+def _blocks() -> TypeAdapter[tuple[Block, ...]]:
+    return TypeAdapter(tuple[Block, ...])
 
 
 def first_error(error: ValidationError) -> str:

@@ -9,6 +9,7 @@ from typing import Self
 from ..errors import MemoryFault
 from ..ids import shown
 from .block import line_at
+from .decode import NotText, decode
 from .frontmatter import FrontMatter, parse_front_matter
 from .outline import anchors, outline
 from .refusal import NoSuchSection
@@ -16,14 +17,6 @@ from .refusal import NoSuchSection
 __all__ = ["Document", "NoSuchSection", "NotText", "Section", "SectionId", "decode", "line_at", "parse_document"]
 
 _SECTION_ID = re.compile(r"[^\s\[\]()<>`#|\\]{1,220}")
-
-
-class NotText(MemoryFault):
-    """Raised when a file is no UTF-8 text."""
-
-    def __init__(self, reason: str, path: str | None = None) -> None:
-        super().__init__(f"{path}: {reason}" if path else reason)
-        self.reason = reason
 
 
 class BadSectionId(MemoryFault):
@@ -139,15 +132,3 @@ def newline_of(text: str) -> str:
     """The line end that most lines of a text have; "\\n" when none has any."""
     windows = text.count("\r\n")
     return "\r\n" if windows > text.count("\n") - windows else "\n"
-
-
-def decode(data: bytes) -> str:
-    """The text of a file's bytes, line ends untouched; raises NotText."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as e:
-        line = data.count(b"\n", 0, e.start) + 1
-        raise NotText(f"not UTF-8 text: byte {e.start}, line {line}") from e
-    if "\0" in text:
-        raise NotText(f"not text: a NUL character in line {line_at(text, text.index(chr(0)))}")
-    return text

@@ -10,6 +10,7 @@ from onepen.testing.program import Program
 
 HEAVY = {"anthropic", "pydantic_settings", "rich", "anyio", "structlog", "asyncio"}
 HELP_ONLY = {"pydantic", "yaml", "filelock"}
+PARSERS = {"yaml", "frontmatter", "rapidfuzz", "snowballstemmer", "filelock", "onepen.staging.draft"}
 CHECK = """
 import sys
 from onepen.orchestrator.commands.app import call
@@ -37,6 +38,12 @@ def imported(unwanted: set[str], *args: str) -> str:
 @pytest.mark.parametrize("command", ["status", "drafts", "search kiln", "history", "context", "doctor", ""])
 def test_reading_imports_nothing_heavy(command: str, workspace: Path) -> None:
     assert imported(HEAVY, *command.split(), "-C", str(workspace)) == ""
+
+
+@pytest.mark.parametrize("command", ["status", ""])
+def test_standing_parses_no_card_and_no_draft(command: str, workspace: Path) -> None:
+    """Where no task is open, nothing has to be parsed; YAML, search and checks are half of what status took."""
+    assert imported(PARSERS, *command.split(), "-C", str(workspace)) == ""
 
 
 @pytest.mark.parametrize("command", ["--help", "--version"])
