@@ -9,7 +9,7 @@ two different commits have one id all the same (a copied folder, a restored back
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
@@ -28,6 +28,7 @@ VERSION = 1
 _ID = re.compile(r"c([1-9][0-9]{0,17})-([0-9a-z]{6})")
 _PREFIX = re.compile(r"c([1-9][0-9]{0,17})(?:-([0-9a-z]{0,6}))?")
 _UPDATED = re.compile(r"^updated:[ \t]*\d{4}-\d{2}-\d{2}[ \t]*\r?\n?", re.MULTILINE)
+_NAMED = re.compile(r'"id"\s*:\s*"(c[1-9][0-9]{0,17}-[0-9a-z]{6})"')
 LOG_NAME = re.compile(r"commits-\d{4}-\d{2}\.jsonl")
 
 
@@ -110,7 +111,7 @@ def parse_commits(text: str, path: str = "logs/commits.jsonl") -> tuple[tuple[Co
     from pydantic import ValidationError
 
     found: dict[Commit, int] = {}
-    problems: list[Problem] = []
+    unread: list[tuple[int, str, ValueError]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -118,11 +119,40 @@ def parse_commits(text: str, path: str = "logs/commits.jsonl") -> tuple[tuple[Co
             commit = _adapter().validate_json(line)
             sort_key(commit.id)
         except (ValidationError, ValueError) as e:
-            reason = str(e).splitlines()[0]
-            problems.append(Problem(path, number, "commit_unreadable", "warning", f"this line is no commit: {reason}"))
+            unread.append((number, line, e))
             continue
         found.setdefault(commit, number)
-    return _ordered(found), tuple(problems)
+    whole = {commit.id for commit in found}
+    return _ordered(found), tuple(_unreadable(path, *one, whole) for one in unread)
+
+
+def _unreadable(path: str, number: int, line: str, fault: ValueError, whole: Collection[str]) -> Problem:
+    """What is wrong with a line that is no commit: an error, unless its commit stands whole in another line."""
+    reason = _why(line, fault)
+    named = _NAMED.search(line)
+    if named is not None and named[1] in whole:
+        message = f"{reason}; its commit {named[1]} stands whole in another line: remove this one"
+        return Problem(path, number, "commit_unreadable", "warning", message)
+    lost = f"commit {named[1]}" if named is not None else "what it said"
+    message = f"{reason}, so {lost} is lost to the history: put the line back from a backup or from git"
+    return Problem(path, number, "commit_unreadable", "error", message)
+
+
+def _why(line: str, fault: ValueError) -> str:
+    from pydantic import ValidationError
+
+    from .wording import in_words, key_of
+
+    try:
+        _, end = json.JSONDecoder().raw_decode(line.strip())
+    except ValueError:
+        return "this line is cut short or damaged"
+    if line.strip()[end:].strip():
+        return "this line holds more than one record, and each needs a line of its own"
+    if isinstance(fault, ValidationError):
+        first = fault.errors()[0]
+        return f"this line is no commit ({key_of(first['loc']) or 'it'} {in_words(dict(first))})"
+    return f"this line is no commit ({fault})"
 
 
 def doubled_ids(commits: Iterable[tuple[str, Commit]]) -> tuple[Problem, ...]:

@@ -19,7 +19,7 @@ from .commit.identity import ACCEPTED, folder_name
 from .commit.redo import Chains, ForeignRedo, check_origin, scan
 from .errors import MemoryFault
 from .ids import BadId, CardId
-from .links import resolve
+from .links import LinkLeadsOut, resolve
 from .room import REDO_LOG, open_room_file, read_room_file
 from .target import CardTarget, NoteTarget, Shelf
 from .text.decode import NotText, decode
@@ -78,8 +78,9 @@ class View:
         return None if data is None else as_text(data, path)
 
     def cards(self, space: Space, shelf: Shelf) -> tuple[CardId, ...]:
-        """The ids that have a card on this shelf, sorted; files whose name is no id are left to `doctor`."""
-        return card_ids(self.names(space.path(shelf)))
+        """The ids that have a card on this shelf, sorted; names that are no id, or no file, are left to `doctor`."""
+        folder = space.path(shelf)
+        return card_ids(self._pending_names(folder) | file_names(self._workspace.root, folder, only_files=True))
 
     def document(self, space: Space, target: CardTarget | NoteTarget) -> "Document | None":
         """A card or note, None if it is absent; raises UnreadableText."""
@@ -115,8 +116,10 @@ class View:
 
     def names(self, folder: str) -> set[str]:
         """The names in a folder, with those that pending commits are going to make."""
-        names = {path[len(folder) + 1 :] for path in self._chains().by_path if path.startswith(f"{folder}/")}
-        return names | file_names(self._workspace.root, folder)
+        return self._pending_names(folder) | file_names(self._workspace.root, folder)
+
+    def _pending_names(self, folder: str) -> set[str]:
+        return {path[len(folder) + 1 :] for path in self._chains().by_path if path.startswith(f"{folder}/")}
 
     def _chains(self) -> Chains:
         fd = open_room_file(self._workspace.root, REDO_LOG)
@@ -189,13 +192,25 @@ def read_file(root: Path, path: str) -> bytes | None:
         return file.read()
 
 
-def file_names(root: Path, folder: str) -> set[str]:
-    """The names in a folder of the workspace, none if it is absent; raises LinkLeadsOut."""
+def file_names(root: Path, folder: str, *, only_files: bool = False) -> set[str]:
+    """The names in a folder of the workspace, none if it is absent; raises LinkLeadsOut or an OSError.
+
+    With `only_files`, those of regular files and of links to one within the workspace.
+    """
     try:
         with os.scandir(resolve(root, folder)) as entries:
-            return {entry.name for entry in entries}
+            return {entry.name for entry in entries if not only_files or _is_file(root, folder, entry)}
     except (FileNotFoundError, NotADirectoryError):
         return set()
+
+
+def _is_file(root: Path, folder: str, entry: os.DirEntry[str]) -> bool:
+    if not entry.is_symlink():
+        return entry.is_file(follow_symlinks=False)
+    try:
+        return resolve(root, f"{folder}/{entry.name}").is_file()
+    except LinkLeadsOut:
+        return False
 
 
 def as_text(data: bytes, path: str) -> str:

@@ -19,6 +19,7 @@ from ..room import read_room_file
 from .redo import FileChange, Rewrite
 
 NOTE = ".onepen/redo/laid"
+_NOTE_TMP = ".laid.new.tmp"
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def lay(
     if not due:
         return Laid(commit, {})
     note = {"commit": commit, "files": [[change.path, change.before, change.after] for change, _ in due]}
-    files.replace(root / NOTE, json.dumps(note).encode() + b"\n", tmp=".laid.new.tmp", disk=disk)
+    files.replace(root / NOTE, json.dumps(note).encode() + b"\n", tmp=_NOTE_TMP, disk=disk)
     beside: dict[str, Path] = {}
     try:
         for change, real in due:
@@ -64,6 +65,8 @@ def clear(root: Path, recorded: Iterable[str], disk: files.Disk) -> None:
 
     What may be a person's text stays, and what can't be removed, too: `doctor` shows it.
     """
+    with suppress(OSError):
+        files.remove((root / NOTE).with_name(_NOTE_TMP), disk=disk)
     try:
         note = json.loads(read_room_file(root, NOTE) or b"null")
         commit, noted = str(note["commit"]), [(str(path), before, after) for path, before, after in note["files"]]

@@ -1,31 +1,36 @@
 """Examines a workspace: each thing that a person should put right, as one line with file, line and cause.
 
-Nothing is written and nothing is deleted here. A file that can't be read is a problem like any other and doesn't keep
+Nothing is written and nothing is deleted here. What can't be read is a problem like any other and doesn't keep
 the rest from being examined; only damage in the redo log ends it, since then nobody can say what the files should be.
 """
 
+import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from ..commit.machine import read_counters
+from ..commit.place import unsettled
+from ..commit.redo import Chains
 from ..files import being_written, is_tmp
 from ..guard import UnsafeFile, list_beneath
-from ..history import Commit, doubled_ids, parse_commits, same_change
+from ..history import Commit, doubled_ids, parse_commits, same_change, sort_key
 from ..holder import holder
 from ..ids import BadId, CardId, Id
 from ..index.index import parse_index
 from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
-from ..room import REDO_LOG
+from ..room import REDO_LOG, ROOM, RoomUnfit
 from ..target import Shelf
 from ..text.daylog import Seal, check_seals, parse_seals
 from ..text.document import parse_document
-from ..view import View
+from ..view import UnreadableText, View, read_file
 from ..workspace import SHELVES, Space
 from .legible import judged, led_out, legible, names_in, without_path
 from .lint import front_problems, note_problems, text_problems
 from .names import is_left, name_problems
 from .shelf import ShelfExam, index_problems
+from .whole import folder_problems, lost_files, lost_history, room_problem
 
 HOUSE_NOTES = ("RULES.md", "OPS.md", "AGENTS.md", "SOUL.md", "USER.md", "BRIEF.md", "MEMORY.md")
 _COMMIT = re.compile(r"c\d+-[0-9a-z]{6}")
@@ -35,8 +40,13 @@ CLIENT_NOTES = ("PERSONA.md", "USER.md", "OPS.md", "BRIEF.md", "MEMORY.md")
 
 def examine(view: View) -> tuple[Problem, ...]:
     """All problems of a workspace, by path and line; raises RedoDamaged."""
+    room = _room(view)
+    if room is not None:
+        view = _Roomless(view.workspace)
     found = sorted(_problems(view), key=lambda p: (p.path, p.line, p.kind, p.message))
-    if any(problem.kind == "leftover" for problem in found) and holder(view.workspace) is not None:
+    if room is not None:
+        found.insert(0, room)
+    if any(problem.kind == "leftover" for problem in found) and _held(view):
         found = [problem for problem in found if problem.kind != "leftover"]  # a write that is going on
     elif view.refused() is not None or view.pending_commits():
         found = [problem for problem in found if problem.kind != "leftover" or not _needed(view, problem.path)]
@@ -49,14 +59,23 @@ def _problems(view: View) -> Iterator[Problem]:
     yield from name_problems("", [n for n in names_in(root) if is_left(n)])
     yield from _clients(view)
     yield from _agents(view)
+    every: list[Commit] = []
     for space in view.workspace.spaces():
+        yield from folder_problems(space)
         yield from _notes(view, space)
         shelves = {shelf: ShelfExam(view, space, shelf) for shelf in SHELVES}
         for shelf in shelves.values():
             yield from shelf.problems()
         yield from _twice(space, shelves)
-        yield from _logs(view, space)
+        history = _History()
+        yield from _logs(view, space, history)
+        every += history.commits
+        indexes = {shelf: exam.index for shelf, exam in shelves.items()}
+        if not _held(view):  # else what is being written may be not there yet
+            yield from lost_files(space, history.commits, indexes, history.sealed)
         yield from _staging(space)
+    if not isinstance(view, _Roomless) and not _held(view):
+        yield from lost_history(view.workspace, every)
 
 
 def _pending(view: View) -> Iterator[Problem]:
@@ -64,9 +83,60 @@ def _pending(view: View) -> Iterator[Problem]:
     if refused is not None:
         yield Problem(REDO_LOG, 0, "redo_foreign", "error", without_path(refused))
     waiting = len(view.pending_paths())
-    if waiting and holder(view.workspace) is None:  # while a pen is held, that is how it works
+    if waiting and not _held(view):  # while a pen is held, that is how it works
         message = f"commits that touch {waiting} files are not settled yet; the next command that writes does it"
         yield Problem(REDO_LOG, 0, "commit_pending", "info", message)
+        for path in view.pending_paths():
+            reason = _unsettled(view, path)
+            if reason is not None:
+                message = f"a commit that stands can't be finished, and nothing else be written: {reason}"
+                yield Problem(path, 0, "commit_unsettled", "error", message)
+
+
+def _unsettled(view: View, path: str) -> str | None:
+    """Why the file at `path` can't be brought to where a pending commit says; None if it can, or is there."""
+    root = view.workspace.root
+    try:
+        if resolve(root, path).is_dir():  # reads as absent, but nothing can be written there
+            return unsettled(root, path, whole=True)
+        now = read_file(root, path)
+        due = view.bytes(path)
+    except LinkLeadsOut:
+        return None  # it is passed over, and told of
+    except UnreadableText as e:
+        return e.message
+    except OSError as e:
+        return f"{path}: {e.strerror}"
+    if due is None or due == now:
+        return None
+    return unsettled(root, path, whole=not due.startswith(now or b""))
+
+
+def _room(view: View) -> Problem | None:
+    """Why the machine's own folder can't be read; raises RedoDamaged."""
+    problem = room_problem(view.workspace)
+    if problem is not None:
+        return problem
+    try:
+        view.pending_paths()
+        holder(view.workspace)
+        read_counters(view.workspace.machine_room)
+    except RoomUnfit as e:
+        return Problem(e.path, 0, "room_unfit", "error", without_path(e))
+    except OSError as e:
+        return Problem(os.fsdecode(e.filename or ROOM), 0, "room_unfit", "error", f"can't be read: {e.strerror}")
+    return None
+
+
+def _held(view: View) -> bool:
+    return not isinstance(view, _Roomless) and holder(view.workspace) is not None
+
+
+class _Roomless(View):
+    """The files as they stand, where the machine's own folder can't be read."""
+
+    def _chains(self) -> Chains:
+        return Chains()
 
 
 def _needed(view: View, path: str) -> bool:
@@ -130,7 +200,15 @@ def _twice(space: Space, shelves: dict[Shelf, ShelfExam]) -> Iterator[Problem]:
         yield Problem(space.card_path("research", CardId(card)), 0, "id_twice", "error", message)
 
 
-def _logs(view: View, space: Space) -> Iterator[Problem]:
+@dataclass
+class _History:
+    """What was read of a space's logs: its commits in their order, and the days that are sealed."""
+
+    commits: list[Commit] = field(default_factory=list)
+    sealed: set[str] = field(default_factory=set)
+
+
+def _logs(view: View, space: Space, history: _History) -> Iterator[Problem]:
     for folder in ("memory", "logs"):
         try:
             names = names_in(resolve(space.root, space.path(folder)))
@@ -151,6 +229,8 @@ def _logs(view: View, space: Space) -> Iterator[Problem]:
             found, problems = parse_commits(text, path)
             yield from problems
             commits += [(path, commit) for commit in found]
+    history.commits = sorted((commit for _, commit in commits), key=lambda commit: sort_key(commit.id))
+    history.sealed = {seal.day for seal in seals}
     yield from doubled_ids(commits)
     yield from _keys(commits)
     yield from _days(view, space, seals)
@@ -173,7 +253,10 @@ def _staging(space: Space) -> Iterator[Problem]:
 
 
 def _days(view: View, space: Space, seals: list[Seal]) -> Iterator[Problem]:
-    by_day: dict[str, list[Seal]] = {day.isoformat(): [] for day in view.days(space)}
+    try:
+        by_day: dict[str, list[Seal]] = {day.isoformat(): [] for day in view.days(space)}
+    except OSError:
+        return  # the folder itself is told of
     present = frozenset(by_day)
     for seal in seals:
         by_day.setdefault(seal.day, []).append(seal)

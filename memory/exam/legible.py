@@ -1,6 +1,7 @@
 """Reading for the doctor: a file that can't be read is told as a problem instead of ending the examination."""
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -21,8 +22,8 @@ def legible(view: View, path: str) -> str | Problem | None:
     """A file's text, None if it is absent, or why it can't be read; raises RedoDamaged."""
     try:
         real = resolve(view.workspace.root, path)
-        if os.path.lexists(real) and not real.is_file():
-            return Problem(path, 0, "not_a_file", "error", "this is no regular file")
+        if (what := _no_file(real, view.workspace.root / path)) is not None:
+            return Problem(path, 0, "not_a_file", "error", f"this is {what}, and a file should be here")
         return view.text(path)
     except LinkLeadsOut as e:
         return led_out(e)
@@ -39,6 +40,20 @@ def judged(view: View, path: str, judge: Judge) -> Iterator[Problem]:
         yield found
     elif found is not None:
         yield from judge(path, found)
+
+
+def _no_file(real: Path, named: Path) -> str | None:
+    """What stands in the place of a file, in words."""
+    try:
+        kind = real.lstat().st_mode
+    except FileNotFoundError:
+        return "a link that leads to nothing" if named.is_symlink() else None
+    except NotADirectoryError:
+        return None
+    if stat.S_ISREG(kind):
+        return None
+    words = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFLNK: "a link"}
+    return words.get(stat.S_IFMT(kind), "a device")
 
 
 def led_out(fault: LinkLeadsOut) -> Problem:

@@ -12,7 +12,7 @@ from ..links import LinkLeadsOut, resolve
 from ..problem import Level, Problem
 from ..target import Shelf
 from ..text.document import Document, parse_document
-from ..view import View
+from ..view import View, card_ids
 from ..workspace import Space
 from .legible import led_out, legible, names_in, without_path
 from .lint import card_problems, text_problems
@@ -43,6 +43,8 @@ class ShelfExam:
     space: Space
     shelf: Shelf
     cards: dict[str, Document] = field(default_factory=dict)
+    index: Index | None = None
+    no_files: set[str] = field(default_factory=set)
 
     @property
     def folder(self) -> str:
@@ -60,11 +62,14 @@ class ShelfExam:
             yield led_out(e)
             return
         yield from name_problems(self.folder, [n for n in names_in(folder) if not n.startswith("_")])
-        for card in self.view.cards(self.space, self.shelf):
+        # Also what has a card's name and is no file: it is read by nobody else, and told here.
+        for card in card_ids(self._names()):
             path = self.space.card_path(self.shelf, card)
             text = legible(self.view, path)
             if isinstance(text, Problem):
                 unreadable.add(card)
+                if text.kind == "not_a_file":
+                    self.no_files.add(card)
                 yield text
             elif text is not None:
                 self.cards[card] = parse_document(text)
@@ -73,7 +78,14 @@ class ShelfExam:
         if isinstance(index, Problem):
             yield index
         else:
-            yield from self._index(parse_index(index or ""), unreadable, folder)
+            self.index = parse_index(index or "")
+            yield from self._index(self.index, unreadable, folder)
+
+    def _names(self) -> set[str]:
+        try:
+            return self.view.names(self.space.path(self.shelf))
+        except OSError:
+            return set()  # the folder itself is told of
 
     def _index(self, index: Index, unreadable: set[str], folder: Path) -> Iterator[Problem]:
         yield from index_problems(self.index_path, index, self.view.workspace.settings.limits.index_tokens)
@@ -86,7 +98,12 @@ class ShelfExam:
             if found.card not in unreadable:
                 path, line = self._place(index, found)
                 message = f"{found.message}: {_HELP[found.kind]}"
-                yield Problem(path, line, found.kind, _DRIFT_LEVELS[found.kind], message)
+                yield Problem(path, line, found.kind, self._level(index, found), message)
+
+    def _level(self, index: Index, found: Drift) -> Level:
+        block = index.card(found.card)
+        gone = found.kind == "card_missing" and block is not None and block.status == "archived"
+        return "info" if gone else _DRIFT_LEVELS[found.kind]
 
     def _place(self, index: Index, found: Drift) -> tuple[str, int]:
         """What is missing from the index is shown in the card, what is too much in it, in the index."""
@@ -113,7 +130,7 @@ class ShelfExam:
                 yield Problem(self.index_path, line, "file_missing", "error", message)
         known = {link for link, _ in listed}
         for name in names_in(folder):
-            if (folder / name).is_dir():
+            if (folder / name).is_dir() and name.removesuffix(".md") not in self.no_files:
                 yield from self._project_folder(name, folder, known)
 
     def _project_folder(self, name: str, folder: Path, known: set[str]) -> Iterator[Problem]:

@@ -127,3 +127,15 @@ def test_a_space_reads_all_its_months(tmp_path: Path) -> None:
     (tmp_path / "logs" / "commits-2026-11.conflicted.jsonl").write_text(commit_json(commit(9)))
     workspace = open_workspace(tmp_path)
     assert [c.id for c in read_commits(View(workspace), workspace.house)] == ["c1-k3x9ab", "c2-k3x9ab"]
+
+
+def test_a_line_that_is_no_commit_says_why_and_what_is_lost() -> None:
+    whole = commit_json(commit(1, "abcdef"))
+    text = f'{whole}\n{whole[:-9]}\n{whole.replace("c1-", "c2-")[:60]}\n{{"a":1}}{{"a":2}}\n{{"v":1}}\n'
+    _, problems = parse_commits(text, "logs/commits-2026-11.jsonl")
+    told = [(p.line, p.level, p.message) for p in problems]
+    assert [(line, level) for line, level, _ in told] == [(2, "warning"), (3, "error"), (4, "error"), (5, "error")]
+    assert told[0][2].endswith("its commit c1-abcdef stands whole in another line: remove this one")
+    assert told[1][2].startswith("this line is cut short or damaged, so commit c2-abcdef is lost to the history: put")
+    assert "more than one record" in told[2][2]
+    assert told[3][2].startswith("this line is no commit (id is missing)")
