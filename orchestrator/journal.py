@@ -1,9 +1,13 @@
 """The run journal of a task, `staging/<task>/run.jsonl`: one line of JSON per event, from which its state is replayed.
 
 A line is `{"v": 1, "at": <ISO time>, "event": <word>, …}`. Each is synced before it is acted upon, so nothing was
-built on a line that a crash cut short: it is passed over. Anything else that can't be read (conflict markers of a
-merge, a line of a later version) may be the one that tells of a draft: `problems` names it as an error, nothing is
-guessed. A `rebuilt` line says what the task's folder showed then; what stands above it is damaged no more.
+built on a line that a crash cut short: it is passed over. Anything else that can't be read (a line of a later
+version, say) may be the one that tells of a draft: `problems` names it as an error, nothing is guessed. A `rebuilt`
+line says what the task's folder showed then; what stands above it is damaged no more.
+
+Two clones may each have gone on with a task. After a merge, by union or with its markers left in, the lines of both
+sides are read one after the other. A line that came twice counts once, and what the plan ignores as late or double it
+ignores here: of two approvals the first stands.
 """
 
 import json
@@ -32,6 +36,8 @@ _KINDS: dict[str, type] = {
     re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind
     for kind in (*get_args(TaskEvent), *get_args(DraftEvent), *get_args(AttemptEvent))
 }
+_MARKER = re.compile(r"(?:<{7}|\|{7}|={7}|>{7})(?: |\r?$)")
+_MARKED = "a merge left its conflict markers here: remove the lines of markers and keep those of both sides"
 _WORDS = {kind: word for word, kind in _KINDS.items()}
 
 
@@ -92,12 +98,22 @@ def event_line(event: Event, at: datetime) -> str:
 
 
 def parse_journal(text: str, path: str) -> Reading:
-    """The events of a journal's text in order; a torn last line is no problem, any other unreadable line is one."""
+    """The events of a journal's text in order; a torn last line is no problem, any other unreadable line is one.
+
+    Conflict markers are one problem, an error, at the first of them.
+    """
     entries: list[Entry] = []
     problems: list[Problem] = []
     lines = text.split("\n")
+    marked = merged = False
+    seen: set[str] = set()
     for number, line in enumerate(lines, start=1):
         if not line.strip():
+            continue
+        if _MARKER.match(line):
+            if not marked:
+                problems.append(Problem(path, number, "conflict_markers", "error", _MARKED))
+            marked = merged = True
             continue
         try:
             entry = _entry(line)
@@ -108,6 +124,10 @@ def parse_journal(text: str, path: str) -> Reading:
             else:
                 problems.append(Problem(path, number, UNREADABLE, "error", f"no event of a task: {_reason(e)}"))
             continue
+        merged = merged or bool(entries and _before(entry.at, entries[-1].at))
+        if merged and line in seen:
+            continue
+        seen.add(line)
         entries.append(entry)
         if isinstance(entry.event, Rebuilt):
             problems = [replace(p, level="info") for p in problems]
@@ -131,6 +151,14 @@ def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError | RecursionError):
         return "it is no line of JSON"
     return str(error).splitlines()[0]
+
+
+def _before(one: str, other: str) -> bool:
+    """Whether a line is older than the one above it, as it only is where two journals were merged."""
+    try:
+        return datetime.fromisoformat(one) < datetime.fromisoformat(other)
+    except (ValueError, TypeError):
+        return False
 
 
 def _entry(line: str) -> Entry:

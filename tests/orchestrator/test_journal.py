@@ -1,5 +1,6 @@
 """The run journal: what was written comes back, whatever a crash or a merge did to the file."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from onepen.orchestrator.events import (
     TaskAdded,
 )
 from onepen.orchestrator.journal import Journal, event_line, parse_journal
+from onepen.orchestrator.plan import replay
 from onepen.staging.verdict import Accepted, Bound, Escalated, Refused, SentBack
 from onepen.testing.clock import FixedClock
 
@@ -93,7 +95,6 @@ def test_after_a_torn_line_the_next_event_stands_on_its_own(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "line",
     [
-        "<<<<<<< HEAD",
         "not JSON",
         "[1]",
         '{"v": 2, "event": "resumed"}',
@@ -110,3 +111,39 @@ def test_what_is_no_event_is_a_problem_that_names_its_line(line: str) -> None:
     [problem] = reading.problems
     assert (problem.path, problem.line, problem.kind) == ("staging/t1/run.jsonl", 1, "journal_line_unreadable")
     assert "\n" not in problem.message
+
+
+def test_the_lines_of_two_clones_that_approved_the_same_draft_are_read_once() -> None:
+    def line(second: int, event: Event) -> str:
+        return event_line(event, CLOCK.now() + timedelta(seconds=second))
+
+    common = [
+        line(0, TaskAdded(TaskId("t1"), AgentId("writer"))),
+        line(1, AttemptStarted(1)),
+        line(2, AttemptReported(1, (DraftFacts(D1, "a.md", "research/a.md", "a" * 64),))),
+    ]
+    ours = [line(9, Judged(D1, Accepted("user:ana", BOUND))), line(10, Committed(D1, "c3-aaaaaa"))]
+    theirs = [line(5, Judged(D1, Accepted("user:ben", BOUND))), line(6, Committed(D1, "c3-bbbbbb"))]
+    marked = [*common, "<<<<<<< HEAD", *ours, "||||||| base", "=======", *theirs, ">>>>>>> other", *theirs]
+    reading = parse_journal("\n".join(marked) + "\n", "run.jsonl")
+    [problem] = reading.problems
+    assert (problem.kind, problem.level, problem.line) == ("conflict_markers", "error", 4)
+    assert len(reading.events) == 7, "a line that came twice counts once"
+    [draft] = replay(reading.events).drafts
+    assert (draft.status, draft.commit) == ("committed", "c3-aaaaaa")
+    union = parse_journal("\n".join([*common, *ours, *common, *theirs]) + "\n", "run.jsonl")
+    assert (union.problems, union.events) == ((), reading.events)
+
+
+def test_what_is_merged_around_an_attempt_is_no_second_attempt() -> None:
+    def line(second: int, event: Event) -> str:
+        return event_line(event, CLOCK.now() + timedelta(seconds=second))
+
+    failed = [
+        line(0, TaskAdded(TaskId("t1"), AgentId("writer"))),
+        line(1, AttemptStarted(1)),
+        line(2, AttemptFailed(1, "no", again=False)),
+    ]
+    again = [line(3, Resumed()), line(4, AttemptStarted(2)), line(5, AttemptReported(2, (), "words"))]
+    state = replay(parse_journal("\n".join([*failed, *again, *failed, *again]), "run.jsonl").events)
+    assert (state.attempt, state.status) == (2, "answered")
