@@ -15,6 +15,7 @@ from ..memory import files, snapshot
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault, OnepenError
 from ..memory.ids import BadTitle, check_title
+from ..memory.links import resolve
 from ..memory.target import CardTarget, FileTarget, parse_target
 from ..memory.text.card import EditKind
 from ..memory.view import View
@@ -27,13 +28,14 @@ from ..subagents.model import Model, ModelReply
 from ..subagents.pool import Assignment, Ending, Failed, Limits, Pool, Reported, RequestRefused, Stopped, TimedOut
 from ..subagents.prompt import prefix_sha, system_blocks, tools
 from .conversation import Conversation, Prefix
-from .dossier import Dossier
+from .dossier import Dossier, place_attempt
 from .errors import AttemptTaken
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptReported, AttemptTimedOut, DraftFacts
 from .findings import heading_of
 from .lookup import Lookup
 from .naming import free_target
 from .plan import Spawn
+from .premises import write
 from .review import facts_of, provenance_of
 from .transcript import stored_replies
 
@@ -96,6 +98,8 @@ class Attempt:
         What lies in the folder of an earlier attempt may be a person's by now: an attempt has a folder of its own.
         """
         dossier, sheet = self._dossier, self._dossier.sheet
+        place_attempt(dossier, spawn.attempt)
+        resolve(self._workspace.root, ".onepen/cache/context")
         taken = snapshot.take(self._view, dossier.space)
         place = snapshot.store(self._workspace, taken)
         turns = min(sheet.turns, self._definition.max_turns or sheet.turns)
@@ -163,7 +167,7 @@ class Attempt:
 
     def _write_report(self, summary: str, answer: str | None) -> None:
         text = f"# Report\n\n{summary.strip()}\n" + (f"\n## Answer\n\n{answer.strip()}\n" if answer else "")
-        files.replace(self._dossier.folder.report_file, text.encode())
+        write(self._dossier.folder.report_file, text.encode())
 
     def _file_answer(self, attempt: int, answer: str) -> None:
         """Makes a draft of the answer; a folder that the worker replaced by a link is not written to."""

@@ -18,6 +18,7 @@ from .dossier import Dossier, find_draft, find_task, open_dossier
 from .driver import book_attempt
 from .events import TaskAdded
 from .plan import DraftState
+from .premises import own
 from .review import Reviewer
 from .reviewfile import write_review
 
@@ -49,9 +50,9 @@ class Desk:
     def make(self, space: Space, sheet: TaskSheet, inputs: Sequence[Path]) -> tuple[Dossier, tuple[str, ...]]:
         """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task.
 
-        Gives the dossier and a message for each input that was left out; raises NoSuchInput or an OSError.
+        Gives the dossier and a message for each input left out; raises NoSuchInput, LinkLeadsOut or an OSError.
         """
-        folder = TaskFolder(space.staging(sheet.task))
+        folder = TaskFolder(own(space, f"staging/{sheet.task}"))
         files.make_folder(folder.path)
         copied, left_out = copy_inputs(folder, inputs)
         files.create_exclusive(folder.sheet_file, render_sheet(replace(sheet, inputs=copied)).encode(), sync=True)

@@ -12,8 +12,10 @@ from typing import get_args
 
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault
+from ..memory.exam.legible import led_out
 from ..memory.guard import UnsafeFile
 from ..memory.ids import BadId, TaskId
+from ..memory.links import LinkLeadsOut
 from ..memory.problem import Problem
 from ..memory.workspace import Space, Workspace
 from ..staging.folder import SheetUnreadable, TaskFolder, TaskSheet
@@ -21,6 +23,9 @@ from .errors import AmbiguousId, NoSuchDraft, NoSuchTask
 from .events import DraftEvent, Event, Rebuilt, TaskAdded
 from .journal import Entry, Journal, Reading
 from .plan import DraftState, TaskState, replay, step
+from .premises import own
+
+_WRITTEN = ("task.md", "run.jsonl", "review.md", "report.md", "inputs")
 
 DAMAGED = "journal_damaged"
 OPEN = frozenset({"waiting", "approved", "conflict"})
@@ -76,11 +81,13 @@ class Dossier:
 
 
 def open_dossier(space: Space, task: TaskId, clock: Clock) -> Dossier:
-    """The task's dossier; raises SheetUnreadable or UnsafeFile when its task.md is none.
+    """The task's dossier; raises SheetUnreadable or UnsafeFile when its task.md is none, LinkLeadsOut.
 
     A task whose journal was never begun (its orchestrator died while making it) begins with its sheet.
     """
-    folder = TaskFolder(space.staging(task))
+    folder = TaskFolder(own(space, f"staging/{task}"))
+    for name in _WRITTEN:
+        own(space, f"staging/{task}/{name}")
     highest = folder.highest()  # asked first: an attempt that starts meanwhile is journalled before it has a folder
     sheet = folder.sheet()
     if sheet.task != task or sheet.client != space.client:
@@ -121,18 +128,24 @@ def _gap(events: Iterable[Event], state: TaskState, highest: int) -> str:
     return f"a line tells of draft {unknown}, but none tells where it came from" if unknown else ""
 
 
+def place_attempt(dossier: Dossier, attempt: int) -> None:
+    """Sees to it that nothing of an attempt that is to begin is a link already; raises LinkLeadsOut."""
+    for name in ("drafts", "transcript.jsonl", "worker.log"):
+        own(dossier.space, f"staging/{dossier.task}/{attempt}/{name}")
+
+
 def task_ids(space: Space) -> tuple[TaskId, ...]:
-    """The ids of all tasks of a space, sorted; folders whose name is no id are passed over."""
+    """The ids of all tasks of a space, sorted; folders whose name is no id, and links, are passed over."""
     found: list[TaskId] = []
     try:
-        with os.scandir(space.folder / "staging") as entries:
+        with os.scandir(own(space, "staging")) as entries:
             for entry in entries:
                 try:
                     if entry.is_dir(follow_symlinks=False):
                         found.append(TaskId(entry.name))
                 except BadId:
                     continue
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, LinkLeadsOut):
         return ()
     return tuple(sorted(found))
 
@@ -144,7 +157,7 @@ def dossiers(spaces: Iterable[Space], clock: Clock) -> Iterator[Dossier]:
         for task in task_ids(space):
             try:
                 found.append(open_dossier(space, task, clock))
-            except (SheetUnreadable, UnsafeFile):
+            except (SheetUnreadable, UnsafeFile, LinkLeadsOut):
                 continue
         yield from sorted(found, key=lambda d: (d.sheet.created, d.task))
 
@@ -152,9 +165,15 @@ def dossiers(spaces: Iterable[Space], clock: Clock) -> Iterator[Dossier]:
 def unreadable(spaces: Iterable[Space], clock: Clock) -> Iterator[Problem]:
     """What is wrong in staging/: sheets and journals that can't be read, and undecided drafts whose file is gone."""
     for space in spaces:
+        try:
+            own(space, "staging")
+        except LinkLeadsOut as e:
+            yield led_out(e)
         for task in task_ids(space):
             try:
                 dossier = open_dossier(space, task, clock)
+            except LinkLeadsOut as e:
+                yield led_out(e)
             except (SheetUnreadable, UnsafeFile) as e:
                 yield _no_sheet(space, task, e)
             else:

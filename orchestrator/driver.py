@@ -12,6 +12,7 @@ import anyio
 from ..memory.clock import Clock
 from ..memory.errors import OnepenError
 from ..memory.ids import AgentId
+from ..memory.links import LinkLeadsOut
 from ..memory.view import View
 from ..memory.workspace import Workspace
 from ..subagents.definition import AgentDefinition
@@ -101,7 +102,11 @@ class Driver:
                 if isinstance(instruction, Spawn) and self._stop.presses:
                     break
                 before = task.dossier.state
-                await self._carry_out(task, instruction)
+                try:
+                    await self._carry_out(task, instruction)
+                except LinkLeadsOut as e:  # put there while the task ran: its end, and no other task's
+                    self.notices += (e.message,)
+                    return
                 assert task.dossier.state != before, f"{instruction} led to nothing"
         if task.dossier.state.drafts:
             self.notices += write_review(task.dossier, self._reviewer(task.dossier), self._clock.now())

@@ -22,13 +22,13 @@ from typing import get_args
 from pydantic import TypeAdapter, ValidationError
 
 from ..memory.clock import Clock
-from ..memory.files import append_record
 from ..memory.ids import BadId, DraftId
 from ..memory.problem import Problem
 from ..memory.wording import in_words, key_of
 from ..staging.finding import Finding
 from ..staging.verdict import VerdictUnreadable, parse_verdict, verdict_json
 from .events import AttemptEvent, DraftEvent, Event, Judged, Rebuilt, TaskEvent
+from .premises import append_line
 
 VERSION = 1
 UNREADABLE = "journal_line_unreadable"
@@ -71,7 +71,7 @@ class Journal:
 
     def append(self, event: Event) -> None:
         """Adds one event, synced when this returns."""
-        append_record(self.path, event_line(event, self._clock.now()))
+        append_line(self.path, event_line(event, self._clock.now()))
 
     def read(self) -> Reading:
         """Everything in the journal; a missing file is an empty one."""

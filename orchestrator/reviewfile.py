@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from ..memory import files
+from ..memory.links import LinkLeadsOut
 from .dossier import Dossier
 from .plan import DraftState
+from .premises import write
 from .review import Examined, Reviewer
 
 
@@ -24,9 +25,11 @@ def write_review(dossier: Dossier, reviewer: Reviewer, now: datetime) -> tuple[s
     for draft, found in examined:
         lines += [*_draft(dossier, draft, found), ""]
     try:
-        files.replace(dossier.folder.review_file, "\n".join(lines).encode(errors="replace"))
+        write(dossier.folder.review_file, "\n".join(lines).encode(errors="replace"))
     except OSError as e:
         return (f"{dossier.path('review.md')}: could not be written: {e.strerror or e}",)
+    except LinkLeadsOut as e:
+        return (e.message,)
     return ()
 
 

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..memory.files import append_record
 from ..subagents.messages import BadMessage, Message, block_dict, parse_blocks, parse_message
 from ..subagents.model import ModelReply, Usage
+from .premises import append_line
 
 VERSION = 1
 INPUTS = "inputs/"
@@ -20,7 +20,7 @@ INPUTS = "inputs/"
 
 def write_line(path: Path, line: Mapping[str, object]) -> None:
     """Adds a line, synced when this returns."""
-    append_record(path, json.dumps({"v": VERSION, **line}, ensure_ascii=False))
+    append_line(path, json.dumps({"v": VERSION, **line}, ensure_ascii=False))
 
 
 def stored_replies(transcripts: Iterable[Path]) -> dict[str, ModelReply]:

@@ -9,13 +9,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
-from ..memory.files import append_record
+from ..memory.guard import UnsafeFile, read_beneath
+from ..memory.links import LinkLeadsOut
 from ..memory.workspace import Space
 from ..subagents.model import Usage
+from .premises import append_line, own
 from .results import UsageTotals
 
 VERSION = 1
+_MOST = 256 << 20
 _NAME = re.compile(r"usage-\d{4}-\d{2}\.jsonl")
 
 
@@ -52,7 +56,12 @@ def book(space: Space, booking: Booking, now: datetime) -> None:
         "cost_usd": booking.cost_usd,
         "seconds": booking.seconds,
     }
-    append_record(space.folder / "logs" / f"usage-{now:%Y-%m}.jsonl", json.dumps(line))
+    append_line(place(space, now), json.dumps(line))
+
+
+def place(space: Space, now: datetime) -> Path:
+    """The file of this month; raises LinkLeadsOut."""
+    return own(space, f"logs/usage-{now:%Y-%m}.jsonl")
 
 
 def bookings(space: Space) -> Iterator[tuple[Booking, str]]:
@@ -107,9 +116,16 @@ def usage_of_transcript(lines: tuple[Mapping[str, object], ...]) -> Usage:
 
 
 def _months(space: Space) -> Iterator[tuple[str, bytes]]:
-    folder = space.folder / "logs"
+    """Name and content of each month's file; what a link leads to is not read, `doctor` names it."""
+    try:
+        folder = own(space, "logs")
+    except LinkLeadsOut:
+        return
     for name in sorted(p.name for p in folder.iterdir() if _NAME.fullmatch(p.name)) if folder.is_dir() else ():
-        yield name, (folder / name).read_bytes()
+        try:
+            yield name, read_beneath(folder, name, max_bytes=_MOST, one_link=False)
+        except UnsafeFile:
+            continue
 
 
 def _booking(task: str, attempt: int, line: Mapping[str, object]) -> Booking:

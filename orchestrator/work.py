@@ -16,13 +16,14 @@ from ..subagents.model import Model
 from ..subagents.pool import Pool
 from .commit import Scribe
 from .desk import Desk
-from .dossier import Dossier
+from .dossier import Dossier, place_attempt
 from .driver import Driver
 from .errors import BadRequest
 from .events import AttemptLost, Judged, Resumed, TaskAdded
 from .models import OFFLINE, SCRIPTED, Models
 from .naming import free_target
 from .plan import AskPerson, DraftState, due
+from .premises import own
 from .projects import project_of
 from .rebuild import rebuild
 from .rehearsal import foretold
@@ -30,6 +31,7 @@ from .requests import DelegateRequest
 from .results import DelegateResult, TaskView
 from .settle import Settled, settle
 from .stop import StopSign
+from .usage import place as usage_place
 from .usage import totals
 from .views import draft_view, task_view
 
@@ -81,6 +83,8 @@ class Work:
         if request.project is not None:
             request = replace(request, project=project_of(self._desk.view, space, request.project))
         wanted = self._checked(request, space)
+        own(space, "staging")
+        usage_place(space, self._desk.clock.now())
         with self._session() as scribe:
             left_out: dict[str, tuple[str, ...]] = {}
             made: list[Dossier] = []
@@ -163,7 +167,9 @@ class Work:
             )
 
     def _check_can_go_on(self, dossier: Dossier) -> Model:
-        """The model that goes on; raises NoSuchAgent, UnknownModel, NeedsModel or ScriptUnreadable."""
+        """The model that goes on; raises NoSuchAgent, UnknownModel, NeedsModel, ScriptUnreadable or LinkLeadsOut."""
+        place_attempt(dossier, dossier.state.attempt + 1)
+        usage_place(dossier.space, self._desk.clock.now())
         return self._models(dossier.sheet.model, self._agent(dossier.sheet.agent))
 
     @staticmethod
