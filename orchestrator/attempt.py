@@ -15,7 +15,6 @@ from ..memory import files, snapshot
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault, OnepenError
 from ..memory.ids import BadTitle, check_title
-from ..memory.links import resolve
 from ..memory.target import CardTarget, FileTarget, parse_target
 from ..memory.text.card import EditKind
 from ..memory.view import View
@@ -35,7 +34,7 @@ from .findings import heading_of
 from .lookup import Lookup
 from .naming import free_target
 from .plan import Spawn
-from .premises import write
+from .premises import cache_place, write
 from .review import facts_of, provenance_of
 from .transcript import stored_replies
 
@@ -99,7 +98,7 @@ class Attempt:
         """
         dossier, sheet = self._dossier, self._dossier.sheet
         place_attempt(dossier, spawn.attempt)
-        resolve(self._workspace.root, ".onepen/cache/context")
+        cache_place(self._workspace)
         taken = snapshot.take(self._view, dossier.space)
         place = snapshot.store(self._workspace, taken)
         turns = min(sheet.turns, self._definition.max_turns or sheet.turns)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..memory import files
 from ..memory.links import LinkLeadsOut, resolve
-from ..memory.workspace import Space
+from ..memory.workspace import Space, Workspace
 
 
 class _NoLinks(files.Disk):
@@ -31,6 +31,16 @@ def own(space: Space, path: str) -> Path:
         here = here / part
         if here.is_symlink():
             raise LinkLeadsOut(space.path("/".join(path.split("/")[:k])), os.path.realpath(here), _NO_LINKS)
+    return here
+
+
+def cache_place(workspace: Workspace) -> Path:
+    """The real place of `.onepen/cache/context`, which need not exist; raises LinkLeadsOut naming the link."""
+    here = workspace.root
+    for part in (".onepen", "cache", "context"):
+        here = here / part
+        if here.is_symlink():
+            raise LinkLeadsOut(str(here.relative_to(workspace.root)), os.path.realpath(here), _NO_LINKS)
     return here
 
 
