@@ -1,7 +1,8 @@
 """Writes the reference pages that are made from code: `python docs/generate.py` (or `make docs`).
 
 The wire's page comes from the docstrings and types of its modules, its example from messages that were really encoded;
-the life of tasks and drafts comes from the plan's tables, the review page from the policy's.
+the life of tasks and drafts comes from the plan's tables, the review page from the policy's, the page about Python
+from the package's public list.
 A test compares the pages with what this would write.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import onepen
 from onepen.orchestrator.commands import reference
 from onepen.orchestrator.plan import DRAFT_TRANSITIONS, MAX_CRASHES, MAX_ROUNDS, TRANSITIONS
 from onepen.staging.policy import table_text
@@ -300,11 +302,50 @@ def _plain(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
+def python_page() -> str:
+    """docs/reference/python.md."""
+    lines = ["# In Python", "", "<!-- Made by docs/generate.py from src/onepen/__init__.py; change it there. -->", ""]
+    lines += [
+        "Everything that a program may build on is a name of `onepen` itself; other modules may change.",
+        "A name is imported when it is first asked for: `import onepen` alone takes no time.",
+        "Doubles for your tests are in `onepen.testing`.",
+        "",
+        "```python",
+        "from pathlib import Path",
+        "",
+        "import onepen",
+        "",
+        'service = onepen.build_service(onepen.find_workspace(Path("notes")))',
+        "for draft in service.drafts().drafts:",
+        "    print(draft.id, draft.target, draft.status)",
+        "```",
+        "",
+    ]
+    rooms: dict[str, list[str]] = {}
+    for home, names in onepen._HOMES.items():
+        rooms.setdefault(home.partition(".")[0], []).extend(names)
+    for room in ("orchestrator", "subagents", "staging", "memory"):
+        lines += [f"## {room}", "", "| Name | What it is |", "|---|---|"]
+        lines += [f"| `{name}` | {_told(name)} |" for name in sorted(rooms[room])]
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _told(name: str) -> str:
+    """The first sentence about a public name; of an alias, what it stands for."""
+    found = getattr(onepen, name)
+    if inspect.isclass(found) or inspect.isfunction(found):
+        return re.split(r"(?<=[.!?]) (?=[A-Z])", _plain(inspect.getdoc(found) or ""))[0]
+    text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])", "", str(found)).removeprefix("Annotated[")
+    return f"`{text.partition(', FieldInfo')[0]}`".replace("|", "\\|")
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "reference/wire.md": wire_page,
     "reference/tasks.md": tasks_page,
     "reference/policy.md": policy_page,
     "reference/commands.md": reference.page,
+    "reference/python.md": python_page,
 }
 
 
