@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from .. import __version__
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault
 from ..memory.holder import Holder, holder
 from ..memory.ids import ClientId
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
+from ..version import __version__
 from .dossier import OPEN, dossiers, told
 from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
 from .settle import Settled

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
-from .. import __version__
 from ..memory.text.clip import clip
+from ..version import __version__
 from . import wire
 from .drafting import Drafting
 from .errors import SubagentFault

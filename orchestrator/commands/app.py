@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ... import __version__
+from ...version import __version__
 from . import streams
 from .failure import Interrupted, told, trace
 from .options import Client, Debug, Folder, Json

@@ -4,7 +4,7 @@ This is the whole public list: what is not in it may change. A name is imported 
 `import onepen` takes no time and a program pays only for what it uses.
 """
 
-__version__ = "0.1.0"
+from .version import __version__ as __version__
 
 TYPE_CHECKING = False  # what type checkers take for true; importing `typing` for it would double the time
 

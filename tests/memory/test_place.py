@@ -14,9 +14,10 @@ from onepen.memory.commit import laid
 from onepen.memory.commit.pen import Pen, PlaceUnfit, RecoveryNeeded, Unfinished
 from onepen.memory.files import is_tmp
 from onepen.memory.ids import CardId
+from onepen.memory.room import REDO_LOG
 from onepen.memory.target import CardTarget
 from onepen.memory.text.card import CardEdit
-from onepen.memory.view import REDO_LOG, UnreadableText
+from onepen.memory.view import UnreadableText
 from onepen.memory.workspace import Workspace, open_workspace
 from onepen.testing.clock import FixedClock
 from onepen.testing.disk import BreakingDisk
