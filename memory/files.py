@@ -90,7 +90,15 @@ class Disk:
         path.mkdir(mode=0o700)
 
 
+class NoLinks(Disk):
+    """Opens no file by a link, also when it was put there a moment ago."""
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        return super().open(path, flags | os.O_NOFOLLOW, mode)
+
+
 DISK = Disk()
+NO_LINKS = NoLinks()
 
 
 def sha256(data: bytes) -> str:

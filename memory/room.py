@@ -58,7 +58,13 @@ def read_room_file(root: Path, path: str) -> bytes:
 
 
 def inspect_room(root: Path) -> None:
-    """Look at all files of the room before any is written; raises RoomUnfit or PermissionError."""
+    """Look at the room and all its files before any is written; raises RoomUnfit or PermissionError."""
+    for name in (ROOM, REDO_LOG.rpartition("/")[0]):
+        folder = root / name
+        if folder.is_symlink():
+            raise RoomUnfit(name, "is a link, and a folder of this machine's own is needed here")
+        if folder.exists() and not folder.is_dir():
+            raise RoomUnfit(name, "is a file, and a folder is needed here")
     for path in (LOCK, NOTE, MACHINE, COUNTERS, REDO_LOG):
         fd = open_room_file(root, path)
         if fd is not None:

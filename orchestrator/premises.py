@@ -13,16 +13,6 @@ from ..memory.links import LinkLeadsOut, resolve
 from ..memory.workspace import Space, Workspace
 
 
-class _NoLinks(files.Disk):
-    """Opens no file by a link, also when it was put there a moment ago."""
-
-    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
-        return super().open(path, flags | os.O_NOFOLLOW, mode)
-
-
-_DISK = _NoLinks()
-
-
 def own(space: Space, path: str) -> Path:
     """The real place of a path below staging/ or logs/, which need not exist; raises LinkLeadsOut naming the link."""
     top, *rest = path.split("/")
@@ -47,13 +37,13 @@ def cache_place(workspace: Workspace) -> Path:
 def append_line(path: Path, line: str) -> None:
     """Adds a line to a file of onepen's own, synced; raises LinkLeadsOut, or an OSError."""
     _check(path)
-    files.append_record(path, line, disk=_DISK)
+    files.append_record(path, line, disk=files.NO_LINKS)
 
 
 def write(path: Path, data: bytes) -> None:
     """Writes a file of onepen's own anew; raises LinkLeadsOut, or an OSError."""
     _check(path)
-    files.replace(path, data, disk=_DISK)
+    files.replace(path, data, disk=files.NO_LINKS)
 
 
 def _check(path: Path) -> None:

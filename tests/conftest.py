@@ -1,6 +1,7 @@
 """What all tests share: a clean environment, no network but loopback, and a workspace."""
 
 import ipaddress
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -26,6 +27,13 @@ MakeService = Callable[..., Service]
 
 class NetworkUsed(RuntimeError):
     """Raised when a test reaches for an address beyond this machine."""
+
+
+def pytest_configure() -> None:
+    """A shell starts what runs in its background with SIGINT ignored, nohup with SIGHUP; programs under test inherit it."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

@@ -62,6 +62,20 @@ def test_a_room_that_is_a_link_is_not_written(workspace: Workspace, tmp_path_fac
     assert list(outside.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", [".onepen", ".onepen/redo"])
+@pytest.mark.parametrize("make", [lambda path: path.write_text(""), lambda path: path.symlink_to("nowhere")])
+def test_what_stands_in_the_place_of_its_folder_is_named(
+    workspace: Workspace, name: str, make: Callable[[Path], None]
+) -> None:
+    (workspace.machine_room / "redo").rmdir()
+    if name == ".onepen":
+        workspace.machine_room.rmdir()
+    make(workspace.root / name)
+    with pytest.raises(RoomUnfit, match=rf"^{name}: is a (file|link), .* Move it away to go on"):
+        Pen.open(workspace, CLOCK, wait=0)
+    assert not (workspace.root / "nowhere").exists()
+
+
 def test_nobody_waits_for_a_log_of_commits(workspace: Workspace) -> None:
     os.mkfifo(workspace.root / "logs" / "commits-2026-11.jsonl")
     with pytest.raises(UnreadableText, match=r"logs/commits-2026-11\.jsonl: is no regular file"):
