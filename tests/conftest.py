@@ -30,7 +30,7 @@ class NetworkUsed(RuntimeError):
 
 
 def pytest_configure() -> None:
-    """A shell starts what runs in its background with SIGINT ignored, nohup with SIGHUP; programs under test inherit it."""
+    """A shell starts background work with SIGINT ignored, nohup with SIGHUP; programs under test would inherit that."""
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
