@@ -145,7 +145,7 @@ def task_ids(space: Space) -> tuple[TaskId, ...]:
                         found.append(TaskId(entry.name))
                 except BadId:
                     continue
-    except (FileNotFoundError, NotADirectoryError, LinkLeadsOut):
+    except (FileNotFoundError, NotADirectoryError, PermissionError, LinkLeadsOut):
         return ()
     return tuple(sorted(found))
 
