@@ -14,7 +14,7 @@ from ..memory.view import View
 from ..memory.workspace import Space
 from ..staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
 from .commit import Scribe
-from .dossier import Dossier, find_draft, find_task, open_dossier
+from .dossier import EVERYWHERE, Dossier, Scope, find_draft, find_task, open_dossier
 from .driver import book_attempt
 from .events import TaskAdded
 from .plan import DraftState
@@ -28,21 +28,22 @@ class Desk:
 
     rehearsed = False
 
-    def __init__(self, view: View, clock: Clock) -> None:
+    def __init__(self, view: View, clock: Clock, scope: Scope = EVERYWHERE) -> None:
         self.view = view
         self.clock = clock
+        self._scope = scope
 
     def scribe(self) -> Scribe:
         """Takes the pen; raises PenHeld, RedoDamaged or an OSError."""
         return Scribe.open(self.view, self.clock)
 
     def find_task(self, prefix: str) -> Dossier:
-        """Raises NoSuchTask or AmbiguousId."""
-        return find_task(self.view.workspace, prefix, self.clock)
+        """Raises NoSuchTask, AmbiguousId or NoSuchClient."""
+        return find_task(self.view.workspace, prefix, self.clock, self._scope)
 
     def find_draft(self, prefix: str) -> tuple[Dossier, DraftState]:
-        """Raises NoSuchDraft or AmbiguousId."""
-        return find_draft(self.view.workspace, prefix, self.clock)
+        """Raises NoSuchDraft, AmbiguousId or NoSuchClient."""
+        return find_draft(self.view.workspace, prefix, self.clock, self._scope)
 
     def reviewer(self, space: Space) -> Reviewer:
         return Reviewer(self.view, space, lambda: self.clock.now().date())

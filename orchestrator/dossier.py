@@ -33,6 +33,20 @@ DRAFT_EVENTS = get_args(DraftEvent)
 
 
 @dataclass(frozen=True)
+class Scope:
+    """Where an id is looked up: in the space of client `only` and nowhere else; without one, everywhere.
+
+    Everywhere, an id that is whole is itself; of ids that begin so, those of client `first` go before.
+    """
+
+    only: str | None = None
+    first: str | None = None
+
+
+EVERYWHERE = Scope()
+
+
+@dataclass(frozen=True)
 class Dossier:
     """One task of a space, as its files tell it now; `damage` is why its journal may know less than its folder."""
 
@@ -213,13 +227,15 @@ def _gone(dossier: Dossier) -> Iterator[Problem]:
             yield Problem(dossier.draft_path(draft), 0, "draft_missing", "warning", text)
 
 
-def find_task(workspace: Workspace, prefix: str, clock: Clock) -> Dossier:
-    """The task of an id or a prefix of one, in whichever space; raises NoSuchTask or AmbiguousId."""
-    known = [(space, task) for space in workspace.spaces() for task in task_ids(space)]
+def find_task(workspace: Workspace, prefix: str, clock: Clock, scope: Scope = EVERYWHERE) -> Dossier:
+    """The task of an id or a prefix of one; raises NoSuchTask, AmbiguousId or NoSuchClient."""
+    spaces = workspace.spaces() if scope.only is None else (workspace.space(scope.only),)
+    known = [(space, task) for space in spaces for task in task_ids(space)]
     exact = [pair for pair in known if pair[1] == prefix]
     found = exact or [pair for pair in known if prefix and pair[1].startswith(prefix)]
+    found = [pair for pair in found if scope.first is not None and pair[0].client == scope.first] or found
     if not found:
-        raise NoSuchTask(prefix)
+        raise NoSuchTask(prefix, scope.only)
     if len(found) > 1:
         raise AmbiguousId("task", prefix, tuple(task for _, task in found))
     space, task = found[0]
@@ -227,12 +243,14 @@ def find_task(workspace: Workspace, prefix: str, clock: Clock) -> Dossier:
         return open_dossier(space, task, clock)
     except UnsafeFile as e:
         if e.kind == "missing":
-            raise NoSuchTask(prefix) from e
+            raise NoSuchTask(prefix, scope.only) from e
         raise
 
 
-def find_draft(workspace: Workspace, prefix: str, clock: Clock) -> tuple[Dossier, DraftState]:
-    """The draft of an id `<task>-<k>`, whose task may be cut short; raises NoSuchDraft or AmbiguousId.
+def find_draft(
+    workspace: Workspace, prefix: str, clock: Clock, scope: Scope = EVERYWHERE
+) -> tuple[Dossier, DraftState]:
+    """The draft of an id `<task>-<k>`, whose task may be cut short; raises NoSuchDraft, AmbiguousId or NoSuchClient.
 
     A task's id alone means its only draft, or the only one that is undecided.
     """
@@ -240,13 +258,13 @@ def find_draft(workspace: Workspace, prefix: str, clock: Clock) -> tuple[Dossier
     if not dash or not number.isdigit():
         head, number = prefix, ""
     try:
-        dossier = find_task(workspace, head, clock)
+        dossier = find_task(workspace, head, clock, scope)
     except NoSuchTask:
-        raise NoSuchDraft(prefix) from None
+        raise NoSuchDraft(prefix, scope.only) from None
     drafts = dossier.state.drafts
     wanted = [d for d in drafts if not number or d.id == f"{dossier.task}-{number}"]
     if not wanted:
-        raise NoSuchDraft(prefix)
+        raise NoSuchDraft(prefix, scope.only)
     if len(wanted) > 1:
         undecided = [d for d in wanted if d.status in OPEN]
         wanted = undecided if len(undecided) == 1 else wanted

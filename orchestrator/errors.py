@@ -14,20 +14,28 @@ class BadRequest(OrchestratorFault):
 
 
 class NoSuchTask(OrchestratorFault):
-    """Raised when no task of the workspace has this id or prefix."""
+    """Raised when no task of the workspace, or of the client that was named, has this id or prefix."""
 
     exit_code = 2
 
-    def __init__(self, task: str) -> None:
+    def __init__(self, task: str, client: str | None = None) -> None:
+        if client is not None:
+            super().__init__(f"task {task!r}: not in client {client}'s space", hint=f"onepen status --client {client}")
+            return
         super().__init__(f"task {task!r}: not in this workspace", hint="onepen status")
 
 
 class NoSuchDraft(OrchestratorFault):
-    """Raised when no draft of the workspace has this id or prefix."""
+    """Raised when no draft of the workspace, or of the client that was named, has this id or prefix."""
 
     exit_code = 2
 
-    def __init__(self, draft: str) -> None:
+    def __init__(self, draft: str, client: str | None = None) -> None:
+        if client is not None:
+            super().__init__(
+                f"draft {draft!r}: not in client {client}'s space", hint=f"onepen drafts --client {client}"
+            )
+            return
         super().__init__(f"draft {draft!r}: not in this workspace", hint="onepen drafts --all-clients")
 
 

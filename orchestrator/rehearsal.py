@@ -16,7 +16,7 @@ from ..staging.folder import TaskFolder, TaskSheet, look_at_inputs
 from ..staging.policy import Stage, stages
 from .commit import Foreseen, Scribe
 from .desk import Desk
-from .dossier import Dossier
+from .dossier import EVERYWHERE, Dossier, Scope
 from .events import Event, TaskAdded
 from .journal import Entry, Journal
 from .plan import AskPerson, Commit, DraftState, Review, Spawn, due, replay, step
@@ -41,9 +41,9 @@ class RehearsalDesk(Desk):
 
     rehearsed = True
 
-    def __init__(self, workspace: Workspace, clock: Clock) -> None:
+    def __init__(self, workspace: Workspace, clock: Clock, scope: Scope = EVERYWHERE) -> None:
         self._foreseen = Foreseen(workspace)
-        super().__init__(self._foreseen, clock)
+        super().__init__(self._foreseen, clock, scope)
         self._journals: dict[TaskId, Unwritten] = {}
 
     def scribe(self) -> Scribe:

@@ -7,6 +7,7 @@ seconds. With `dry_run` they take no pen, write nothing, refuse what they would 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -18,7 +19,7 @@ from ..memory.ids import AgentId, CardId, ClientId, check_title, id_from_title
 from ..memory.target import CardTarget, Shelf
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace
-from .dossier import OPEN, Dossier, dossiers, find_draft, find_task, told, unreadable
+from .dossier import EVERYWHERE, OPEN, Dossier, Scope, dossiers, find_draft, find_task, told, unreadable
 from .errors import BadReason, BadRequest, DraftNotEditable, IdIsTaken, NoSuchDraft, NoSuchTask
 from .events import Edited, Shown
 from .plan import DraftState
@@ -81,6 +82,13 @@ class Service:
         self._models = models
         self._user = user
         self._model = model
+        self._scope = EVERYWHERE
+
+    def seen_from(self, *, only: str | None = None, first: str | None = None) -> "Service":
+        """This service with ids looked up in client `only`'s space, or everywhere with `first`'s before others."""
+        other = copy(self)
+        other._scope = Scope(only, first)
+        return other
 
     # -- adding ----------------------------------------------------------------------------------------------------
 
@@ -329,10 +337,10 @@ class Service:
         if dry_run:
             from .rehearsal import RehearsalDesk
 
-            return RehearsalDesk(self.workspace, self._clock)
+            return RehearsalDesk(self.workspace, self._clock, self._scope)
         from .desk import Desk
 
-        return Desk(self._view, self._clock)
+        return Desk(self._view, self._clock, self._scope)
 
     @contextmanager
     def _scribe(self, dry_run: bool, *spaces: Space) -> "Iterator[Scribe]":
@@ -384,7 +392,7 @@ class Service:
         """The spaces of drafts; raises BadRequest, NoSuchDraft or AmbiguousId before anything is decided."""
         if not ids:
             raise BadRequest("name at least one draft", hint="onepen drafts")
-        found = {find_draft(self.workspace, one, self._clock)[0].space for one in ids}
+        found = {find_draft(self.workspace, one, self._clock, self._scope)[0].space for one in ids}
         return tuple(sorted(found, key=lambda space: space.prefix))
 
     def _reviewer(self, space: Space) -> "Reviewer":
@@ -394,7 +402,7 @@ class Service:
 
     def _found(self, prefix: str) -> tuple[Dossier, DraftState]:
         """The draft as its journal and the history tell it; raises NoSuchDraft or AmbiguousId."""
-        dossier, draft = find_draft(self.workspace, prefix, self._clock)
+        dossier, draft = find_draft(self.workspace, prefix, self._clock, self._scope)
         dossier = Settled(self._view).overlay(dossier)
         return dossier, dossier.state.draft(draft.id) or draft
 
@@ -403,11 +411,11 @@ class Service:
         if dash and head and number.isdigit():
             return [self._found(prefix)]
         try:
-            dossier = Settled(self._view).overlay(find_task(self.workspace, prefix, self._clock))
+            dossier = Settled(self._view).overlay(find_task(self.workspace, prefix, self._clock, self._scope))
         except NoSuchTask:
-            raise NoSuchDraft(prefix) from None
+            raise NoSuchDraft(prefix, self._scope.only) from None
         if not dossier.state.drafts:
-            raise NoSuchDraft(prefix)
+            raise NoSuchDraft(prefix, self._scope.only)
         return [(dossier, draft) for draft in dossier.state.drafts]
 
     def _shown(self, dossier: Dossier, draft: DraftState) -> DraftView:

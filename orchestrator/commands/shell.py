@@ -87,10 +87,13 @@ class Shell:
 
     @cached_property
     def service(self) -> "Service":
+        """The service; ids are looked up in --client's space only, else in that of the folder before others."""
         root = self.root
+        from ...memory.workspace import client_of
         from ..compose import build_service
 
-        return build_service(root)
+        service = build_service(root)
+        return service.seen_from(only=self.common.client, first=client_of(service.workspace, self.standing))
 
     @cached_property
     def client(self) -> str | None:

@@ -859,6 +859,41 @@ def test_hand_edits_are_indexed_by_the_next_command_that_writes(
         assert f"[glaze]({card}.md#glaze) — Glaze: Celadon of {card}. (auto)" in index
 
 
+def test_with_a_client_named_only_its_drafts_are_meant(service: Service, cones: Path) -> None:
+    service.add_client("Acme")
+    service.add_client("Beta")
+    [theirs] = delegate(service, inputs=(cones,), client="beta").tasks
+    acme, id_ = service.seen_from(only="acme"), theirs.drafts[0].id
+    asked: list[Callable[[], object]] = [
+        lambda: acme.show(id_),
+        lambda: acme.show(theirs.task),
+        lambda: acme.approve([id_]),
+        lambda: acme.approve([id_], dry_run=True),
+        lambda: acme.reject([id_], "no"),
+        lambda: acme.draft_file(id_),
+        lambda: anyio.run(partial(acme.send_back, [id_], "no")),
+    ]
+    for ask in asked:
+        with pytest.raises(NoSuchDraft, match="not in client acme's space"):
+            ask()
+    with pytest.raises(NoSuchTask, match="not in client acme's space"):
+        anyio.run(partial(acme.resume, theirs.task))
+    with pytest.raises(NoSuchClient):
+        service.seen_from(only="nobody").show(id_)
+    assert service.seen_from(first="acme").show(id_).drafts[0].id == id_, "a whole id is itself, wherever one stands"
+    assert service.seen_from(only="beta").approve([id_]).exit_code == 0
+
+
+def test_in_a_clients_folder_its_ids_go_before_others_that_begin_alike(service: Service, cones: Path) -> None:
+    service.add_client("Acme")
+    [house] = delegate(service, inputs=(cones,)).tasks
+    [theirs] = delegate(service, inputs=(cones,), client="acme").tasks
+    assert (house.task[0], theirs.task[0]) == ("t", "t")
+    with pytest.raises(AmbiguousId):
+        service.show("t")
+    assert service.seen_from(first="acme").show("t").drafts[0].task == theirs.task
+
+
 def test_status_says_whose_turn_it_is(service: Service, cones: Path, root: Path) -> None:
     assert service.status().suggestion == 'onepen add project "TITLE"'
     [task] = delegate(service, inputs=(cones,)).tasks
