@@ -330,7 +330,11 @@ class OrchestratorView:
 
 @dataclass(frozen=True)
 class StatusResult:
-    """Whose turn it is. `tasks` are those that still need somebody; `timezone_source` is "onepen.toml" or "system"."""
+    """Whose turn it is; `timezone_source` is "onepen.toml" or "system".
+
+    `tasks` are those that still need somebody, newest first. One that failed is listed for a week; after that it can
+    be resumed by its id.
+    """
 
     workspace: str
     name: str

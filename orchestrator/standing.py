@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from ..memory.ids import ClientId
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from ..version import __version__
-from .dossier import OPEN, dossiers, told
+from .dossier import OPEN, Dossier, dossiers, told
 from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
 from .settle import Settled
 from .usage import spent_on, totals
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from .review import Reviewer
 
 _OVER = frozenset({"committed", "answered", "refused", "cancelled"})
+_ENDED = frozenset({"failed", "timed_out", "quarantined"})
+_REMEMBERED = timedelta(days=7)
 SANDBOX = "none"
 
 
@@ -32,7 +35,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
     tasks: list[TaskView] = []
     waiting: list[str] = []
     hurt: list[str] = []
-    settled = Settled(view)
+    settled, now = Settled(view), clock.now()
 
     @cache
     def reviewer(space: Space) -> "Reviewer":
@@ -46,12 +49,12 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
             waiting += [d.id for d in dossier.state.drafts if d.status in OPEN]
             task = task_view(dossier, (), booked, alive=held is not None)
             hurt += [task.task] if dossier.damage else []
-            if task.status not in _OVER or dossier.damage:
+            if not (task.status in _OVER or _long_ended(dossier, task, now)) or dossier.damage:
                 drafts = tuple(
                     draft_view(dossier, d, reviewer(space).examine(dossier, d)) for d in dossier.state.drafts
                 )
                 tasks.append(task_view(dossier, drafts, booked, alive=held is not None))
-    now = clock.now()
+    tasks.sort(key=lambda task: (task.created, task.task), reverse=True)
     cards = sum(len(view.cards(space, shelf)) for space in spaces for shelf in SHELVES)
     settings = workspace.settings
     return StatusResult(
@@ -72,6 +75,17 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         notices=told(spaces, clock),
         client_titles={id_: title for id_ in workspace.clients() if (title := client_title(view, id_))},
     )
+
+
+def _long_ended(dossier: Dossier, task: TaskView, now: datetime) -> bool:
+    """Whether a task failed a week ago or more and left nothing to decide on: it can be resumed, but nobody waits."""
+    if task.status not in _ENDED or any(d.status in OPEN for d in dossier.state.drafts):
+        return False
+    last = dossier.entries[-1].at if dossier.entries else task.created
+    try:
+        return now - datetime.fromisoformat(last) >= _REMEMBERED
+    except (ValueError, TypeError):
+        return False
 
 
 def elsewhere(view: View, clock: Clock, spaces: Sequence[Space]) -> tuple[Elsewhere, ...]:

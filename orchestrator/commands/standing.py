@@ -90,7 +90,9 @@ def status(result: "StatusResult", terminal: Terminal) -> str:
     lines = [wrap(f"{ink(name + ':', 'dim', terminal)} {value}\n", terminal.columns) for name, value in facts if value]
     if result.tasks:
         lines.append(f"{count(len(result.tasks), 'open task')}:\n")
-        lines.append(_indented(table([_task(t, terminal) for t in result.tasks], terminal.columns - 2)))
+        lines.append(_indented(table([_task(t, terminal) for t in result.tasks[:_LISTED]], terminal.columns - 2)))
+        if len(result.tasks) > _LISTED:
+            lines.append(f"  and {len(result.tasks) - _LISTED:,} more: onepen status --json\n")
     lines.append(f"Next: {one_line(result.suggestion)}\n")
     return "".join(lines)
 

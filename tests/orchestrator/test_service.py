@@ -894,6 +894,26 @@ def test_in_a_clients_folder_its_ids_go_before_others_that_begin_alike(service: 
     assert service.seen_from(first="acme").show("t").drafts[0].task == theirs.task
 
 
+def test_status_lists_tasks_newest_first_and_failed_ones_for_a_week(make_service: MakeService, cones: Path) -> None:
+    def some_fail(assignment: Assignment) -> Ending | None:
+        return TimedOut("time", 600.0) if assignment.text.startswith("late") else None
+
+    clock = FixedClock("2026-11-29T10:00:00+01:00")
+    service = make_service(pool=InProcessPool(instead=some_fail), at=clock)
+    texts = ("late one", "cone 6 reached", "late two")
+    ids = []
+    for text in texts:
+        ids.append(delegate(service, text, inputs=(cones,)).tasks[0].task)
+        clock.move(timedelta(minutes=1))
+    assert [t.task for t in service.status().tasks] == ids[::-1]
+    clock.move(timedelta(days=6))
+    assert len(service.status().tasks) == 3
+    clock.move(timedelta(days=1))
+    assert [t.task for t in service.status().tasks] == [ids[1]], "what waits for a person stays"
+    assert anyio.run(partial(service.resume, ids[0])).tasks[0].status == "timed_out", "it can be resumed all the same"
+    assert [t.task for t in service.status().tasks] == [ids[1], ids[0]], "and then it is listed again"
+
+
 def test_status_says_whose_turn_it_is(service: Service, cones: Path, root: Path) -> None:
     assert service.status().suggestion == 'onepen add project "TITLE"'
     [task] = delegate(service, inputs=(cones,)).tasks
