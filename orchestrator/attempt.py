@@ -116,6 +116,7 @@ class Attempt:
             folder=dossier.folder.path,
             inputs=sheet.inputs,
             target=sheet.target,
+            project=sheet.project,
             feedback=self._feedback(spawn),
             limits=Limits(seconds=sheet.seconds, silence=sheet.silence, turns=turns),
             model=sheet.model,

@@ -28,7 +28,8 @@ class DelegateRequest:
     """What `delegate` was asked for. `inputs` are absolute paths, resolved by the command in its own folder.
 
     Agents pair with texts in order; one text goes to all agents; no agent means the researcher. `target` is
-    relative to the client's space; without one a new research/<slug>.md is made. Limits left at None are those of
+    relative to the client's space; without one a new research/<slug>.md is made. A task for a `project` may also go to
+    the project's card or files. Limits left at None are those of
     the workspace; they can only be lowered. `model` None: the person's own default.
     """
 

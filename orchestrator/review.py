@@ -266,11 +266,27 @@ def _own_findings(sheet: TaskSheet, state: DraftState, found: Collected) -> tupl
     if found.draft is not None and sheet.target is not None and str(found.draft.target) != sheet.target:
         text = f"the task's result was to go to {sheet.target}, this draft goes to {found.draft.target}"
         own.append(Finding("elsewhere", "warn", text))
+    elif found.draft is not None and not _of_project(found.draft.target, sheet.project):
+        text = f"the task is for project {sheet.project}, this draft goes to {found.draft.target}"
+        own.append(Finding("elsewhere", "warn", text))
     if state.incomplete:
         own.append(Finding("incomplete", "warn", "its attempt ended before it was done"))
     if found.raw is not None and state.facts.sha256 not in ("", found.sha256):
         own.append(Finding("edited", "warn", "changed since its worker ended"))
     return tuple(own)
+
+
+def _of_project(target: Target, project: str | None) -> bool:
+    """Whether a task that is for a project may go there unasked: findings, the project's card and its files."""
+    match target:
+        case _ if project is None:
+            return True
+        case CardTarget(shelf=shelf, card=card):
+            return shelf == "research" or card == project
+        case FileTarget(project=other):
+            return other == project
+        case NoteTarget():
+            return False
 
 
 def _text(data: bytes | None) -> str | None:

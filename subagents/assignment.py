@@ -28,7 +28,8 @@ class Limits:
 class Assignment:
     """One attempt: `snapshot`, `space` and `folder` (`staging/<task>/`) are absolute; `inputs` are names in inputs/.
 
-    `target` is where the result should go, as a target's text (None: the worker names one); `feedback` is what a
+    `target` is where the result should go, as a target's text (None: the worker names one); `project` is the id of the
+    project that it is for; `feedback` is what a
     reviewer said of the attempt before; `answer` means that a person asks and wants words, not a draft.
     """
 
@@ -45,6 +46,7 @@ class Assignment:
     limits: Limits = Limits()
     model: str = "offline"
     answer: bool = False
+    project: str | None = None
 
     @property
     def inputs_folder(self) -> Path:
@@ -70,6 +72,7 @@ def hello(assignment: Assignment) -> wire.Hello:
         agent=wire.AgentOnWire(id=agent.id, prompt=well_formed(agent.prompt), tools=tuple(sorted(agent.tools))),
         text=well_formed(assignment.text),
         target=assignment.target,
+        project=assignment.project,
         feedback=None if assignment.feedback is None else well_formed(assignment.feedback),
         answer=assignment.answer,
         inputs=assignment.inputs,

@@ -28,7 +28,7 @@ _TITLES: Mapping[str, str] = {
 }
 _MOST_INPUTS = 200
 _MOST_BYTES = 16 << 20
-_TASK, _TARGET, _FEEDBACK, _INPUTS, _ANSWER = "Task", "Target", "Feedback", "Inputs", "Answer"
+_TASK, _PROJECT, _TARGET, _FEEDBACK, _INPUTS, _ANSWER = "Task", "Project", "Target", "Feedback", "Inputs", "Answer"
 
 
 class HasPrompt(Protocol):
@@ -50,6 +50,8 @@ class HasTask(Protocol):
     @property
     def target(self) -> str | None: ...
     @property
+    def project(self) -> str | None: ...
+    @property
     def feedback(self) -> str | None: ...
     @property
     def answer(self) -> bool: ...
@@ -64,6 +66,7 @@ class TaskWords:
     target: str | None = None
     feedback: str | None = None
     answer: bool = False
+    project: str | None = None
 
 
 def system_blocks(snapshot_files: Sequence[tuple[str, str]], definition: HasPrompt) -> tuple[str, ...]:
@@ -94,6 +97,9 @@ def prefix_sha(model: str, system: Sequence[str], specs: Sequence[ToolSpec]) -> 
 def first_message(task: HasTask) -> Message:
     """The task as the model gets it, a block for each part; `task_words` reads it back."""
     parts = [_part(_TASK, task.text)]
+    if task.project is not None:
+        free = task.target is None and not task.answer
+        parts.append(_part(_PROJECT, _for_project(task.project) + (_where(task.project) if free else "")))
     if task.target is not None:
         parts.append(_part(_TARGET, f"The result goes to {task.target}"))
     if task.inputs:
@@ -118,6 +124,7 @@ def task_words(message: Message) -> TaskWords | None:
     if _TASK not in parts:
         return None
     target = parts.get(_TARGET)
+    project = parts.get(_PROJECT)
     feedback = parts.get(_FEEDBACK)
     return TaskWords(
         text=parts[_TASK],
@@ -125,6 +132,18 @@ def task_words(message: Message) -> TaskWords | None:
         target=None if target is None else target.removeprefix("The result goes to "),
         feedback=None if feedback is None else feedback.partition("\n")[2],
         answer=_ANSWER in parts,
+        project=None if project is None else project.partition(":")[0].removeprefix("This is for the project "),
+    )
+
+
+def _for_project(project: str) -> str:
+    return f"This is for the project {project}: its card is projects/{project}.md"
+
+
+def _where(project: str) -> str:
+    return (
+        f"\nThe result goes to a new finding, research/<topic>.md, or where it belongs to the project itself, to its "
+        f"card or a file of it, projects/{project}/<path>; other targets need a person's consent."
     )
 
 

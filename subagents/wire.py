@@ -114,6 +114,8 @@ class Hello(_Wired):
     """What to do, in the person's words."""
     target: str | None = None
     """Where the result should go, such as `projects/kiln.md`; null: the worker names a place."""
+    project: str | None = None
+    """Id of the project that the task is for; its card is `projects/<id>.md`."""
     feedback: str | None = None
     """What a reviewer said of the attempt before; null at the first one."""
     answer: bool = False

@@ -42,7 +42,9 @@ from onepen.orchestrator.taskstate import DraftState
 from onepen.staging.inputs import NoSuchInput
 from onepen.staging.verdict import Accepted
 from onepen.subagents.definition import NoSuchAgent
+from onepen.subagents.messages import Text
 from onepen.subagents.pool import Assignment, Ending, Failed, Reported, TimedOut
+from onepen.subagents.prompt import first_message
 from onepen.testing.clock import FixedClock
 from onepen.testing.pool import InProcessPool
 
@@ -326,6 +328,38 @@ def test_a_draft_elsewhere_than_asked_needs_a_person(make_service: MakeService, 
     [task] = delegate(service, "Cone 6", inputs=(cones,), review="auto").tasks
     assert task.status == "in_review"
     assert "elsewhere" in {f.kind for f in task.drafts[0].findings}
+
+
+def test_a_task_for_a_project_says_so_and_may_go_to_the_project(make_service: MakeService, root: Path) -> None:
+    for title in ("Kiln", "Web"):
+        make_service().add_project(title)
+
+    def several(assignment: Assignment) -> Ending | None:
+        places = ("projects/kiln.md", "projects/web.md", "projects/kiln/post.md", "projects/web/post.md", "MEMORY.md")
+        for k, place in enumerate((*places, "research/cones.md")):
+            edit = "create" if "/post" in place or "research" in place else "append"
+            text = f"---\ntarget: {place}\nedit: {edit}\nprovenance: agent\n---\n## Cones {k}\n\nHot.\n"
+            (assignment.drafts_folder / f"d{k}.md").write_text(text)
+        return Reported("done", None, True, 0.1)
+
+    pool = InProcessPool(instead=several)
+    models = make_service(pool=pool, script=rules())
+    request = DelegateRequest(("cone 6",), project="kiln", model="scripted:x")
+    [task] = anyio.run(partial(models.delegate, request)).tasks
+    told = first_message(pool.assignments[0])
+    words = "\n".join(block.text for block in told.content if isinstance(block, Text))
+    assert "This is for the project kiln: its card is projects/kiln.md" in words
+    assert "projects/kiln/<path>" in words
+    assert [any(f.kind == "elsewhere" for f in d.findings) for d in task.drafts] == [
+        False, True, False, True, True, False,
+    ]  # fmt: skip
+
+
+def test_with_the_offline_model_a_projects_result_is_a_finding_all_the_same(service: Service, cones: Path) -> None:
+    service.add_project("Kiln")
+    [task] = delegate(service, inputs=(cones,), project="kiln").tasks
+    assert task.drafts[0].target == "research/at-how-many-degrees-was-cone-6-reached.md"
+    assert task.drafts[0].findings == ()
 
 
 def test_another_clients_memory_is_never_seen(make_service: MakeService, root: Path) -> None:

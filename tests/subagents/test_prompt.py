@@ -64,11 +64,14 @@ words = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("#\n-
 names = st.lists(st.from_regex(r"[a-z][a-z0-9/. -]{0,20}[a-z]", fullmatch=True), max_size=4, unique=True).map(tuple)
 
 
-@given(words, names, st.none() | st.just("projects/kiln.md"), st.none() | words, st.booleans())
+@given(
+    words, names, st.none() | st.just("projects/kiln.md"), st.none() | words, st.booleans(), st.none() | st.just("kiln")
+)
 def test_a_task_reads_back_as_it_was(
-    text: str, inputs: tuple[str, ...], target: str | None, feedback: str | None, answer: bool
+    text: str, inputs: tuple[str, ...], target: str | None, feedback: str | None, answer: bool, project: str | None
 ) -> None:
-    task = TaskWords(text.removesuffix("\n"), inputs, target, feedback and feedback.removesuffix("\n"), answer)
+    said = feedback and feedback.removesuffix("\n")
+    task = TaskWords(text.removesuffix("\n"), inputs, target, said, answer, project)
     assert task_words(first_message(task)) == task
 
 
