@@ -52,7 +52,7 @@ def test_ctrl_c_twice_ends_what_runs_and_leaves_it_to_be_resumed(make_service: M
     result = run(make_service(pool=Endless(started)), "one", "two", "three", stop=stop)
     assert (result.interrupted, result.exit_code) == (True, 130)
     assert [t.status for t in result.tasks] == ["interrupted"] * 3
-    assert make_service().status().suggestion == "onepen resume t1"
+    assert make_service().status().suggestion == "onepen resume t3"
     for task in result.tasks:
         [done] = anyio.run(partial(make_service().resume, task.task)).tasks
         assert (done.status, done.attempts) == ("in_review", 2)
