@@ -8,7 +8,7 @@
 set -euo pipefail
 
 repository=$(cd "$(dirname "$0")/.." && pwd)
-question=${Q:-How is a commit kept whole when the process dies? What is a verdict bound to?}
+question=${Q:-Why is writing each file atomically not enough? What is a verdict bound to?}
 input=${INPUT:-$repository/docs}
 [ -e "$input" ] || { echo "INPUT=$input: no such file or folder" >&2; exit 2; }
 input=$(realpath -- "$input")
