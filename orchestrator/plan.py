@@ -87,6 +87,8 @@ __all__ = [
 
 MAX_CRASHES = 3
 MAX_ROUNDS = 3
+CUT_SHORT = "its attempt ended before it was done"
+LEFT_OPEN = "its worker says that something is left open"
 FOUND = "found in its folder when the damaged run journal was rebuilt: look at it again"
 
 
@@ -172,7 +174,7 @@ def _reported(state: TaskState, event: Event) -> TaskState:
     assert isinstance(event, AttemptReported)
     if event.attempt != state.alive:
         return state
-    ended = _ended(state, event.drafts, event.seconds, incomplete=not event.complete)
+    ended = _ended(state, event.drafts, event.seconds, incomplete="" if event.complete else LEFT_OPEN)
     answered = tuple(replace(d, answered=True) if d.id in state.feedback else d for d in ended.drafts)
     ended = replace(ended, drafts=answered, feedback=(), answer=event.answer, summary=event.summary)
     if not event.drafts and not event.answer.strip():
@@ -189,7 +191,7 @@ def _failed(state: TaskState, event: Event) -> TaskState:
         return replace(
             state, phase="queued", alive=0, crashes=crashes, reason=event.reason, seconds=state.seconds + event.seconds
         )
-    ended = _ended(state, event.drafts, event.seconds, incomplete=True)
+    ended = _ended(state, event.drafts, event.seconds, incomplete=CUT_SHORT)
     return replace(ended, phase="quarantined" if event.again else "failed", crashes=crashes, reason=event.reason)
 
 
@@ -198,7 +200,7 @@ def _timed_out(state: TaskState, event: Event) -> TaskState:
     if event.attempt != state.alive:
         return state
     said = f"no word for {event.after:g} s" if event.kind == "silence" else f"not done after {event.after:g} s"
-    return replace(_ended(state, event.drafts, event.seconds, incomplete=True), phase="timed_out", reason=said)
+    return replace(_ended(state, event.drafts, event.seconds, incomplete=CUT_SHORT), phase="timed_out", reason=said)
 
 
 def _lost(state: TaskState, event: Event) -> TaskState:
@@ -222,7 +224,7 @@ def _rebuilt(state: TaskState, event: Event) -> TaskState:
     phase, found = state.phase, state
     for attempt in sorted({draft.attempt for draft in event.drafts}):
         facts = tuple(draft.facts for draft in event.drafts if draft.attempt == attempt)
-        found = _ended(replace(found, alive=attempt), facts, 0.0, incomplete=False)
+        found = _ended(replace(found, alive=attempt), facts, 0.0, incomplete="")
     known = {d.id for d in state.drafts}
     again = tuple(d if d.id in known else replace(d, reviewed=True, reason=d.reason or FOUND) for d in found.drafts)
     if event.drafts:
@@ -345,7 +347,7 @@ def _gather(state: TaskState) -> TaskState:
     return replace(state, phase="queued", crashes=0)
 
 
-def _ended(state: TaskState, found: tuple[DraftFacts, ...], seconds: float, *, incomplete: bool) -> TaskState:
+def _ended(state: TaskState, found: tuple[DraftFacts, ...], seconds: float, *, incomplete: str) -> TaskState:
     known = {d.id for d in state.drafts}
     drafts = list(state.drafts)
     held: dict[str, set[int]] = {}

@@ -270,7 +270,7 @@ def _own_findings(sheet: TaskSheet, state: DraftState, found: Collected) -> tupl
         text = f"the task is for project {sheet.project}, this draft goes to {found.draft.target}"
         own.append(Finding("elsewhere", "warn", text))
     if state.incomplete:
-        own.append(Finding("incomplete", "warn", "its attempt ended before it was done"))
+        own.append(Finding("incomplete", "warn", state.incomplete))
     if found.raw is not None and state.facts.sha256 not in ("", found.sha256):
         own.append(Finding("edited", "warn", "changed since its worker ended"))
     return tuple(own)

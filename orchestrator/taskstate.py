@@ -49,6 +49,7 @@ Instruction = Spawn | Review | Commit | AskPerson | Stop
 class DraftState:
     """One draft: where it lies (attempt and file name), what was last shown of it, and what was decided.
 
+    `incomplete` says why it may not be all that was asked for, "" when nothing says so.
     `findings` are those that the last verdict was given with: once a draft is committed, nothing else can be said of
     it, since the card that it made is there.
     """
@@ -59,7 +60,7 @@ class DraftState:
     slot: int
     shown: Bound
     status: DraftStatus = "waiting"
-    incomplete: bool = False
+    incomplete: str = ""
     reviewed: bool = False
     answered: bool = False
     verdict: Verdict | None = None

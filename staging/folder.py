@@ -67,9 +67,6 @@ class TaskFolder:
     def transcript(self, number: int) -> Path:
         return self.attempt(number) / "transcript.jsonl"
 
-    def worker_log(self, number: int) -> Path:
-        return self.attempt(number) / "worker.log"
-
     def attempts(self) -> tuple[int, ...]:
         """The attempts that have a folder, in order."""
         try:

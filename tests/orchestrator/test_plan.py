@@ -21,7 +21,9 @@ from onepen.orchestrator.events import (
     TaskAdded,
 )
 from onepen.orchestrator.plan import (
+    CUT_SHORT,
     DRAFT_TRANSITIONS,
+    LEFT_OPEN,
     TRANSITIONS,
     AskPerson,
     Commit,
@@ -103,7 +105,15 @@ def test_a_crashing_worker_is_tried_three_times_then_put_in_quarantine() -> None
     assert instructions == (Review(D1),)
     draft = state.draft(D1)
     assert draft is not None
-    assert draft.incomplete
+    assert draft.incomplete == CUT_SHORT
+
+
+def test_a_worker_that_reports_something_left_open_did_not_end_early() -> None:
+    for complete, why in ((True, ""), (False, LEFT_OPEN)):
+        state = run(ADDED, AttemptStarted(1), AttemptReported(1, (facts(D1),), "", "found nothing", complete))
+        draft = state.draft(D1)
+        assert draft is not None
+        assert draft.incomplete == why
 
 
 def test_what_can_not_help_is_not_tried_again() -> None:
