@@ -13,6 +13,11 @@ SCRIPTED = "scripted:"
 Models = Callable[[str, AgentDefinition], Model]
 
 
+def follows_remarks(name: str) -> bool:
+    """Whether a model does something else when a draft is sent back to it; offline would quote the same again."""
+    return name != OFFLINE
+
+
 class UnknownModel(OrchestratorFault):
     """Raised when a name means no model."""
 

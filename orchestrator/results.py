@@ -49,7 +49,8 @@ class DraftView:
 
     `stages` are those that it has to pass by the policy: "checks", "model", "person". `path` is the draft file's
     workspace-relative path; `warnings` of a reviewer are in `findings`. For one that was committed, `diff` is what its
-    commit did and `changed` are the files that it touched.
+    commit did and `changed` are the files that it touched. `can_go_back` is False where the task's model can't follow
+    remarks, so that `send-back` would be refused.
     """
 
     id: str
@@ -72,6 +73,7 @@ class DraftView:
     commit: str | None = None
     stages: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    can_go_back: bool = True
 
     @property
     def blocked(self) -> bool:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from ..memory.links import LinkLeadsOut
 from .dossier import Dossier
+from .models import follows_remarks
 from .plan import DraftState
 from .premises import write
 from .review import Examined, Reviewer
@@ -48,8 +49,9 @@ def _draft(dossier: Dossier, draft: DraftState, found: Examined) -> Iterator[str
     for finding in found.findings:
         yield f"- {finding.level}: {finding}"
     if draft.status == "waiting":
+        back = "|send-back" if follows_remarks(dossier.sheet.model) else ""
         verb = "edit" if found.blocked else "approve"
-        yield f"- Next: onepen show {draft.id}, then onepen {verb}|reject|send-back {draft.id}"
+        yield f"- Next: onepen show {draft.id}, then onepen {verb}|reject{back} {draft.id}"
         yield ""
         fence = "`" * max(4, _longest_run(found.diff) + 1)
         yield f"{fence}diff"

@@ -72,7 +72,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         cards=cards,
         recovery_pending=held is None and bool(view.pending_paths()),
         suggestion=_suggestion(hurt, tasks, waiting, cards),
-        notices=told(spaces, clock),
+        notices=(*_unbelieved(view), *told(spaces, clock)),
         client_titles={id_: title for id_ in workspace.clients() if (title := client_title(view, id_))},
     )
 
@@ -111,6 +111,12 @@ def client_title(view: View, client: ClientId) -> str:
     from ..memory.text.document import parse_document  # parses YAML, too, which takes as long as all of `status`
 
     return parse_document(text).title or "" if text else ""
+
+
+def _unbelieved(view: View) -> tuple[str, ...]:
+    """Why the redo log is passed over, when it was written elsewhere."""
+    refused = view.refused()
+    return () if refused is None else (str(refused),)
 
 
 def _orchestrator(held: Holder) -> OrchestratorView:

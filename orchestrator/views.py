@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from .dossier import Dossier
+from .models import follows_remarks
 from .plan import DraftState
 from .results import DraftView, TaskStatus, TaskView, UsageTotals
 
@@ -38,6 +39,7 @@ def draft_view(dossier: Dossier, state: DraftState, examined: "Examined", *, wit
         reason=state.reason,
         commit=state.commit,
         stages=examined.stages,
+        can_go_back=follows_remarks(dossier.sheet.model),
     )
 
 

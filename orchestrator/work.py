@@ -20,7 +20,7 @@ from .dossier import Dossier, place_attempt
 from .driver import Driver
 from .errors import BadRequest
 from .events import AttemptLost, Judged, Resumed, TaskAdded
-from .models import OFFLINE, SCRIPTED, Models
+from .models import OFFLINE, SCRIPTED, Models, follows_remarks
 from .naming import free_target
 from .plan import AskPerson, DraftState, due
 from .premises import own
@@ -159,7 +159,7 @@ class Work:
     def _check_follows_remarks(self, dossier: Dossier, draft: DraftState) -> None:
         """Raises what `_check_can_go_on` raises, and BadRequest for offline: it would quote the same passages again."""
         model = self._check_can_go_on(dossier)
-        if model.name == OFFLINE and draft.status not in {"committed", "duplicate", "approved"}:
+        if not follows_remarks(model.name) and draft.status not in {"committed", "duplicate", "approved"}:
             raise BadRequest(
                 f"{draft.id}: the offline model finds and quotes, it can't follow remarks; edit the draft, or give the "
                 "task to a model",

@@ -112,11 +112,15 @@ def _following(draft: "DraftView", terminal: Terminal) -> Iterator[str]:
 
 def _next(draft: "DraftView") -> str:
     """What can be done with it: what can't stand can't be approved, what can't be read can't be edited."""
+    ways = ["send-back -m"] if draft.can_go_back else []
     if not draft.blocked:
-        return f"onepen approve {draft.id}, or edit, send-back -m, reject -m"
-    if draft.sha256:
-        return f"onepen edit {draft.id}, or send-back -m, reject -m"
-    return f"onepen send-back {draft.id} -m REASON, or reject -m"
+        ways = ["approve", "edit", *ways]
+    elif draft.sha256:
+        ways = ["edit", *ways]
+    first, *others = [*ways, "reject -m"]
+    verb, _, reason = first.partition(" ")
+    command = f"onepen {verb} {draft.id}{f' {reason} REASON' if reason else ''}"
+    return f"{command}, or {', '.join(others)}" if others else command
 
 
 def _place(draft: "DraftView") -> str:

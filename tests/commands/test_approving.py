@@ -82,7 +82,7 @@ def test_without_a_terminal_an_unchanged_draft_passes(onepen: Program) -> None:
 def test_a_blocked_draft_says_what_can_be_done_with_it(onepen: Program) -> None:
     id_, file = waiting(onepen), file_of(onepen)
     file.write_text(file.read_text().replace("1222", "1223"))
-    said = f"onepen edit {id_}, or send-back -m, reject -m"
+    said = f"onepen edit {id_}, or reject -m"
     shown = onepen.ok("show", id_, "-C", "ws").out
     assert said in shown and "onepen approve" not in shown
     ran = onepen("approve", id_, "-C", "ws")
@@ -115,3 +115,12 @@ def test_the_offline_model_can_not_follow_remarks(onepen: Program) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert "can't follow remarks" in ran.err and f"onepen edit {id_}" in ran.err
     assert waiting(onepen) == id_
+
+
+def test_what_is_offered_next_is_not_refused(onepen: Program) -> None:
+    id_ = waiting(onepen)
+    shown = onepen.ok("show", id_, "-C", "ws").out
+    assert f"Next: onepen approve {id_}, or edit, reject -m" in shown
+    assert onepen("send-back", id_, "-m", "shorter", "-C", "ws").code == 2, "offline can't follow remarks"
+    file_of(onepen).write_text("no front matter\n")
+    assert f"Next: onepen edit {id_}, or reject -m" in onepen.ok("show", id_, "-C", "ws").out

@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from onepen.memory.commit.pen import Pen
+from onepen.memory.commit.redo import Record, encode
 from onepen.memory.history import Commit
 from onepen.memory.holder import PenHeld
 from onepen.memory.ids import BadId
@@ -980,3 +981,23 @@ class _BreakingDesk(Desk):
 
     def scribe(self) -> Scribe:
         return _Breaking.open(self.view, self.clock)
+
+
+def test_only_a_model_that_follows_remarks_is_offered_to_get_a_draft_back(
+    make_service: MakeService, cones: Path
+) -> None:
+    [found] = delegate(make_service(), inputs=(cones,)).tasks
+    given = {"text": "# Other\n\n## Result\n\nOne.\n", "title": "Other"}
+    [wrote] = delegate(make_service(script=rules(("write_draft", given))), model="scripted:play.json").tasks
+    service = make_service()
+    assert [service.show(task.drafts[0].id).drafts[0].can_go_back for task in (found, wrote)] == [False, True]
+
+
+def test_status_says_that_a_redo_log_from_elsewhere_is_passed_over(service: Service, root: Path) -> None:
+    service.log("called Ana")
+    assert service.status().notices == ()
+    foreign = Record("zyxwvuts9876", 1, "c9-abcdef", ())
+    (root / ".onepen/redo/log").write_bytes(encode(foreign))
+    [notice] = service.status().notices
+    assert ".onepen/redo/log" in notice
+    assert "another workspace" in notice
