@@ -17,6 +17,7 @@ from ..memory.errors import MemoryFault, OnepenError
 from ..memory.ids import BadTitle, check_title
 from ..memory.target import CardTarget, FileTarget, parse_target
 from ..memory.text.card import EditKind
+from ..memory.text.clip import clip
 from ..memory.view import View
 from ..memory.workspace import Workspace
 from ..staging.draft import DraftImpossible, render_draft
@@ -139,7 +140,7 @@ class Attempt:
                 if found.name == draft.facts.name and found.raw is not None:
                     cut = " (its beginning)" if len(found.text) > _FEEDBACK else ""
                     what = f"The draft {found.name} to begin with{cut}; it is no source, so quote what it was made from"
-                    parts.append(f"{what}:\n\n{found.text[:_FEEDBACK]}")
+                    parts.append(f"{what}:\n\n" + clip(found.text, _FEEDBACK, ""))
         return "\n\n".join(parts)
 
     def _event(self, attempt: int, ending: Ending, *, refused: bool) -> AttemptEvent:

@@ -28,6 +28,8 @@ from .premises import own
 _WRITTEN = ("task.md", "run.jsonl", "review.md", "report.md", "inputs")
 
 DAMAGED = "journal_damaged"
+NOT_OPENED = (SheetUnreadable, UnsafeFile, LinkLeadsOut)
+"""What `open_dossier` raises for one task, and what keeps no other task from going on."""
 OPEN = frozenset({"waiting", "approved", "conflict"})
 DRAFT_EVENTS = get_args(DraftEvent)
 
@@ -149,13 +151,16 @@ def place_attempt(dossier: Dossier, attempt: int) -> None:
 
 
 def task_ids(space: Space) -> tuple[TaskId, ...]:
-    """The ids of all tasks of a space, sorted; folders whose name is no id, and links, are passed over."""
+    """The ids of all tasks of a space, sorted; what has no id for a name is passed over.
+
+    A link is named, too: who opens it is told that it is one.
+    """
     found: list[TaskId] = []
     try:
         with os.scandir(own(space, "staging")) as entries:
             for entry in entries:
                 try:
-                    if entry.is_dir(follow_symlinks=False):
+                    if entry.is_dir(follow_symlinks=False) or entry.is_symlink():
                         found.append(TaskId(entry.name))
                 except BadId:
                     continue
@@ -171,7 +176,7 @@ def dossiers(spaces: Iterable[Space], clock: Clock) -> Iterator[Dossier]:
         for task in task_ids(space):
             try:
                 found.append(open_dossier(space, task, clock))
-            except (SheetUnreadable, UnsafeFile, LinkLeadsOut):
+            except NOT_OPENED:
                 continue
         yield from sorted(found, key=lambda d: (d.sheet.created, d.task))
 

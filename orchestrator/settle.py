@@ -6,13 +6,11 @@ The commit's line in the history names its draft, so it decides. Readers overlay
 from collections.abc import Iterable, Iterator
 
 from ..memory.clock import Clock
-from ..memory.guard import UnsafeFile
 from ..memory.history import Commit, read_commits
 from ..memory.ids import BadId, TaskId
 from ..memory.view import View
 from ..memory.workspace import Space
-from ..staging.folder import SheetUnreadable
-from .dossier import OPEN, Dossier, open_dossier
+from .dossier import NOT_OPENED, OPEN, Dossier, open_dossier
 from .events import Committed
 from .plan import key_of
 
@@ -69,5 +67,5 @@ def settle(view: View, clock: Clock, spaces: Iterable[Space]) -> None:
         for task in tuple(dict.fromkeys(named))[:_LATEST]:
             try:
                 settled.journal(open_dossier(space, TaskId(task), clock))
-            except (BadId, SheetUnreadable, UnsafeFile, FileNotFoundError):
+            except (*NOT_OPENED, BadId, FileNotFoundError):
                 continue  # a task that was tidied away; doctor names what can't be read

@@ -147,3 +147,21 @@ def test_staging_may_be_a_link_that_stays_in_the_workspace(service: Service, roo
     (root / "staging").symlink_to(root / "elsewhere/staging")
     assert own(Space(root, None), "staging/t1") == root / "elsewhere/staging/t1"
     assert service.approve([delegated(service).drafts[0].id]).exit_code == 0
+
+
+def test_a_tasks_folder_that_is_a_link_stops_no_other_task_and_is_told(
+    service: Service, root: Path, tmp_path: Path
+) -> None:
+    first = delegated(service)
+    assert service.approve([first.drafts[0].id]).exit_code == 0
+    folder = root / "staging" / first.task
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    before = (tmp_path / "elsewhere/run.jsonl").read_bytes()
+    assert delegated(service).status == "in_review"
+    service.log("called Ana")
+    assert (tmp_path / "elsewhere/run.jsonl").read_bytes() == before
+    told = [(p.path, p.level) for p in service.doctor().problems if p.kind == "link_leads_out"]
+    assert told == [(f"staging/{first.task}", "error")]
+    with pytest.raises(LinkLeadsOut):
+        service.show(first.task)
