@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..subagents.definition import AgentDefinition
-from ..subagents.model import Model
 from .errors import OrchestratorFault
+
+if TYPE_CHECKING:
+    from ..subagents.definition import AgentDefinition
+    from ..subagents.model import Model
 
 OFFLINE = "offline"
 SCRIPTED = "scripted:"
 
-Models = Callable[[str, AgentDefinition], Model]
+Models = Callable[[str, "AgentDefinition"], "Model"]
 
 
 def follows_remarks(name: str) -> bool:
@@ -46,7 +49,7 @@ class Resolver:
     def __init__(self) -> None:
         self._scripts: dict[str, Model] = {}
 
-    def __call__(self, name: str, definition: AgentDefinition) -> Model:
+    def __call__(self, name: str, definition: "AgentDefinition") -> "Model":
         """The model of that name for an agent; raises UnknownModel, NeedsModel or ScriptUnreadable."""
         if name == OFFLINE:
             if not definition.offline:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
+from threading import Lock
 
 from .vocabulary import ENGLISH, TONGUES
 
@@ -184,7 +185,13 @@ def _with_humps(match: re.Match[str]) -> str:
 def _stemmer() -> Callable[[str], str]:
     import snowballstemmer  # loads every language it knows: only who searches waits for that
 
-    stem: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
+    stem_word: Callable[[str], str] = snowballstemmer.stemmer("english").stemWord
+    one_at_a_time = Lock()  # it keeps the word that it works on in itself, and searches run in threads
+
+    def stem(word: str) -> str:
+        with one_at_a_time:
+            return stem_word(word)
+
     return stem
 
 

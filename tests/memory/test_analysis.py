@@ -1,7 +1,11 @@
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onepen.memory.recall import analysis
 from onepen.memory.recall.analysis import asked, asks_for_figure, probes_of, skim, terms
 
 
@@ -84,3 +88,25 @@ def test_a_probe_of_each_term_stands_in_the_skimmed_text(text: str) -> None:
 )
 def test_words_whose_stems_differ_from_them_are_probed(words: str) -> None:
     assert all(any(probe in skim(words) for probe in probes_of(term)) for term in terms(words))
+
+
+def test_searches_in_threads_stem_alike() -> None:
+    """Several tasks are searched for side by side; a term that is wrong once would stay in the cache."""
+    starts = ("relat", "fir", "happi", "glaz", "condition", "organis", "ration", "continu")
+    words = [a + b for a in starts for b in ("s", "ings", "ness", "ational", "ization", "fulness", "ies", "ement")]
+    alone = [terms(word) for word in words]
+
+    def stemmed(_: int) -> list[tuple[str, ...]]:
+        found = []
+        for word in words * 20:
+            analysis._terms_of.cache_clear()
+            found.append(terms(word))
+        return found
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            assert all(found == alone * 20 for found in threads.map(stemmed, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
