@@ -337,6 +337,7 @@ def _told(name: str) -> str:
     if inspect.isclass(found) or inspect.isfunction(found):
         return re.split(r"(?<=[.!?]) (?=[A-Z])", _plain(inspect.getdoc(found) or ""))[0]
     text = re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Z])", "", str(found)).removeprefix("Annotated[")
+    text = re.sub(r"ForwardRef\('(\w+)'\)|'(\w+)'", r"\1\2", text)  # a type that is only named, to be imported later
     return f"`{text.partition(', FieldInfo')[0]}`".replace("|", "\\|")
 
 
