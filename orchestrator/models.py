@@ -1,10 +1,12 @@
 """Which model a name means."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import OrchestratorFault
+from .gateway.price import FREE, Price
 
 if TYPE_CHECKING:
     from ..subagents.definition import AgentDefinition
@@ -14,6 +16,21 @@ OFFLINE = "offline"
 SCRIPTED = "scripted:"
 
 Models = Callable[[str, "AgentDefinition"], "Model"]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model that can be called: `price` None where nobody knows it; models that share a `limit` share a server's."""
+
+    model: "Model"
+    price: Price | None = FREE
+    limit: str = ""
+    call_seconds: float = 900.0
+    patience_seconds: float = 1_800.0
+
+    @property
+    def free(self) -> bool:
+        return self.price == FREE
 
 
 def follows_remarks(name: str) -> bool:

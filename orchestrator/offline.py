@@ -14,7 +14,7 @@ from ..memory.recall.search import ANSWERED
 from ..memory.target import CardTarget
 from ..staging.question import Question, questions
 from ..subagents.messages import Block, Message, Text, ToolResult, ToolUse
-from ..subagents.model import ModelReply, ModelRequest, Usage
+from ..subagents.model import Listener, ModelReply, ModelRequest, Usage
 from ..subagents.page import parse_page
 from ..subagents.prompt import TaskWords, task_words
 from .excerpt import Excerpt, distinct, excerpt
@@ -38,7 +38,7 @@ class Offline:
     def name(self) -> str:
         return "offline"
 
-    async def reply(self, request: ModelRequest) -> ModelReply:
+    async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
         blocks = next_blocks(request.messages)
         calls = any(isinstance(block, ToolUse) for block in blocks)
         return ModelReply(blocks, "tool_use" if calls else "end_turn", Usage(), "offline")

@@ -42,7 +42,15 @@ class ToolResult:
     type: Literal["tool_result"] = "tool_result"
 
 
-Block = Annotated[Text | ToolUse | ToolResult, Field(discriminator="type")]
+@dataclass(frozen=True)
+class Opaque:
+    """A block of a kind that onepen doesn't look into (thinking, a server's own tool): sent back as it came."""
+
+    raw: Mapping[str, Any]
+    type: Literal["opaque"] = "opaque"
+
+
+Block = Annotated[Text | ToolUse | ToolResult | Opaque, Field(discriminator="type")]
 
 
 @dataclass(frozen=True)
@@ -78,11 +86,13 @@ def assistant(*blocks: Block) -> Message:
 
 
 def block_dict(block: Block) -> dict[str, object]:
-    """The block as the Messages API wants it."""
+    """The block as the Messages API wants it; an opaque one in a wrapper, which only the model's adapter takes off."""
     if isinstance(block, Text):
         return {"type": "text", "text": block.text}
     if isinstance(block, ToolUse):
         return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.input}
+    if isinstance(block, Opaque):
+        return {"type": "opaque", "raw": dict(block.raw)}
     result: dict[str, object] = {"type": "tool_result", "tool_use_id": block.tool_use_id, "content": block.content}
     return {**result, "is_error": True} if block.is_error else result
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,7 +26,7 @@ class ModelRequest:
     """All that a reply may depend on.
 
     `system` are the blocks of the prompt before the conversation, each ending with a newline; `max_tokens` is the
-    longest reply; `agent` is the id of the agent that asks.
+    longest reply; `agent` is the id of the agent that asks; `tool_choice` names the one tool that has to be called.
     """
 
     model: str
@@ -35,6 +35,7 @@ class ModelRequest:
     messages: tuple[Message, ...]
     max_tokens: int
     agent: str
+    tool_choice: str | None = None
 
     def sha(self) -> str:
         """Hex sha256 of the request: equal requests have one reply, whichever attempt asks and whenever."""
@@ -46,6 +47,7 @@ class ModelRequest:
                 "messages": [message_dict(message) for message in self.messages],
                 "max_tokens": self.max_tokens,
                 "agent": self.agent,
+                **({} if self.tool_choice is None else {"tool_choice": self.tool_choice}),
             }
         )
 
@@ -75,25 +77,56 @@ class Usage:
 
 @dataclass(frozen=True)
 class ModelReply:
-    """What a model said; `stop_reason` is the API's word, also one that isn't known yet."""
+    """What a model said; `stop_reason` is the API's word, also one that isn't known yet.
+
+    `cost_usd` is in US dollars, None where the model's price is unknown.
+    """
 
     content: tuple[Block, ...]
     stop_reason: str
     usage: Usage
     model: str
+    cost_usd: float | None = 0.0
 
     @property
     def message(self) -> Message:
         return Message("assistant", self.content)
 
 
+@dataclass(frozen=True)
+class LostCall:
+    """A call that gave no whole reply (a cut stream, an error): what it used, as far as the server said, is paid."""
+
+    reason: str
+    usage: Usage = Usage()
+    cost_usd: float | None = 0.0
+
+
+OnLost = Callable[[LostCall], None]
+
+
+class Listener(Protocol):
+    """Hears a reply while it comes in, for a person who waits; nothing is acted upon before it is whole."""
+
+    def text(self, words: str) -> None:
+        """More words of the reply."""
+        ...
+
+    def broke_off(self, reason: str) -> None:
+        """The reply was cut and begins anew: what was heard of it so far doesn't count."""
+        ...
+
+
 class Model(Protocol):
-    """Answers requests; `name` is what a person calls it, such as "offline"."""
+    """Answers requests; `name` is what a person calls it, such as "offline".
+
+    `reply` makes one call and raises what kept it from being whole; who calls tries again or doesn't.
+    """
 
     @property
     def name(self) -> str: ...
 
-    async def reply(self, request: ModelRequest) -> ModelReply: ...
+    async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply: ...
 
 
 def canonical_sha(value: object) -> str:

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from onepen.memory.errors import OnepenError
 from onepen.subagents.messages import Block, Text, ToolResult, ToolUse
-from onepen.subagents.model import ModelReply, ModelRequest, Usage
+from onepen.subagents.model import Listener, ModelReply, ModelRequest, Usage
 
 
 class ScriptUnreadable(OnepenError):
@@ -113,7 +113,7 @@ class ScriptedModel:
             raise ScriptUnreadable(str(path), f"not JSON: {e}") from e
         return cls(rules, name=f"scripted:{path}")
 
-    async def reply(self, request: ModelRequest) -> ModelReply:
+    async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
         self.requests.append(request)
         turn = sum(1 for m in request.messages if m.role == "assistant") + 1
         said = "\n".join(_words(request))
@@ -126,7 +126,10 @@ class ScriptedModel:
                 continue
             self._used[k] += 1
             await anyio.sleep(rule.delay)
-            return _replied(rule, turn, request.model)
+            reply = _replied(rule, turn, request.model)
+            if listener is not None and reply.message.text:
+                listener.text(reply.message.text)
+            return reply
         raise ScriptExhausted(request.agent, turn)
 
 

@@ -1,0 +1,1 @@
+"""The main agent: its prompt, its tools, its conversation with a person."""

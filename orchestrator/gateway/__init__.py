@@ -1,0 +1,1 @@
+"""Model calls: what they may cost, when they are made, and what happens when one fails."""

@@ -1,0 +1,66 @@
+"""Who pays for a model call, and how much at most: caps, amounts and the account that a call is made on."""
+
+from dataclasses import dataclass
+
+from ...memory.ids import ClientId
+
+
+@dataclass(frozen=True)
+class Amount:
+    """What calls cost: US dollars, and tokens of all kinds together (what counts where no price is known)."""
+
+    usd: float = 0.0
+    tokens: int = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.usd + other.usd, self.tokens + other.tokens)
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(self.usd - other.usd, self.tokens - other.tokens)
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Upper bounds of a person or a workspace; None: none of its own. Of several, the smallest counts.
+
+    A task's cap holds for all its attempts and reviews together, a day's for the workspace, a client's day for its
+    space. `tokens` bound what has no known price.
+    """
+
+    task_usd: float | None = None
+    day_usd: float | None = None
+    client_day_usd: float | None = None
+    task_tokens: int | None = None
+    day_tokens: int | None = None
+
+    def tightened(self, other: "Caps") -> "Caps":
+        """The smaller of each."""
+        return Caps(
+            _least(self.task_usd, other.task_usd),
+            _least(self.day_usd, other.day_usd),
+            _least(self.client_day_usd, other.client_day_usd),
+            _least_tokens(self.task_tokens, other.task_tokens),
+            _least_tokens(self.day_tokens, other.day_tokens),
+        )
+
+
+@dataclass(frozen=True)
+class Account:
+    """On whose account a call is made: `purse` is the task or chat whose cap counts, `spent` what it had cost before.
+
+    `spent` is what stood in the usage logs when this account was opened; what is spent on it since, the ledger knows.
+    """
+
+    client: ClientId | None
+    purse: str
+    agent: str
+    caps: Caps
+    spent: Amount = Amount()
+
+
+def _least(one: float | None, other: float | None) -> float | None:
+    return min((value for value in (one, other) if value is not None), default=None)
+
+
+def _least_tokens(one: int | None, other: int | None) -> int | None:
+    return min((value for value in (one, other) if value is not None), default=None)
