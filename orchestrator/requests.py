@@ -47,6 +47,55 @@ class DelegateRequest:
 
 
 @dataclass(frozen=True)
+class ChatRequest:
+    """One message to the main agent. `session` None begins a new chat, else it is a chat's id, the beginning of one, or
+    "last".
+
+    `model` None: the chat's own, in a new one the person's default.
+    """
+
+    text: str
+    session: str | None = None
+    client: str | None = None
+    model: str | None = None
+    budget_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class Words:
+    """More words of an answer while it comes in."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class BrokeOff:
+    """The reply was cut and begins anew: what was heard of it doesn't count."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class ToolCalled:
+    """The main agent has a tool run; `text` says which in one line."""
+
+    tool: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A line that the person should see at once: that a call waits, say."""
+
+    text: str
+
+
+TurnEvent = Words | BrokeOff | ToolCalled | Notice | ProgressLine
+OnEvent = Callable[[TurnEvent], None]
+"""Told what happens during a turn of a chat; lines of sub-agents come through it, too."""
+
+
+@dataclass(frozen=True)
 class SearchRequest:
     """What `search` was asked for; dates are inclusive days in the workspace's zone."""
 
