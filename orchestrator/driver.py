@@ -144,7 +144,7 @@ class Driver:
         """One attempt from its start in the journal to its end there, however it ends."""
         dossier = task.dossier
         definition = self._agents(dossier.sheet.agent)
-        model = self._models(dossier.sheet.model, definition)
+        model = self._models(dossier.sheet.model, definition, dossier.space.client).model
         task.happened(AttemptStarted(spawn.attempt))
         self._say(dossier, f"attempt {spawn.attempt} started")
 

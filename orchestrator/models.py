@@ -2,20 +2,30 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .choice import ALIASES, OFFLINE, SCRIPTED, own_server, profile_of, usable_profile
 from .errors import OrchestratorFault
 from .gateway.price import FREE, Price
+from .setup import NOTHING, Profile, Setup
 
 if TYPE_CHECKING:
+    from ..memory.ids import ClientId
     from ..subagents.definition import AgentDefinition
     from ..subagents.model import Model
 
-OFFLINE = "offline"
-SCRIPTED = "scripted:"
+__all__ = ["OFFLINE", "SCRIPTED", "Models", "NeedsModel", "Resolver", "Served", "UnknownModel", "follows_remarks"]
 
-Models = Callable[[str, "AgentDefinition"], "Model"]
+Models = Callable[[str, "AgentDefinition", "ClientId | None"], "Served"]
+"""A name as a task's sheet keeps it, the agent that is to work with it, and the client whose ties count."""
+
+_HOW = (
+    "for Claude set ANTHROPIC_API_KEY; for a server of your own set ANTHROPIC_BASE_URL, or write [profiles.default] "
+    "with base_url in your config"
+)
 
 
 @dataclass(frozen=True)
@@ -39,12 +49,16 @@ def follows_remarks(name: str) -> bool:
 
 
 class UnknownModel(OrchestratorFault):
-    """Raised when a name means no model."""
+    """Raised when a name means no model, or one that can't be reached without a key or a server."""
 
     exit_code = 2
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"model {name!r}: unknown; known are offline and scripted:FILE", hint="onepen delegate --help")
+    def __init__(self, name: str, lacks: str = "") -> None:
+        near = get_close_matches(name.lower(), (OFFLINE, *ALIASES), 1)
+        meant = f"; did you mean {near[0]}?" if near and near[0] != name else ""
+        why = f"no server to ask ({lacks})" if lacks else "no server to ask"
+        known = f"known without a key are offline and scripted:FILE; {_HOW}"
+        super().__init__(f"model {name!r}: {why}{meant}; {known}", hint="onepen config show")
 
 
 class NeedsModel(OrchestratorFault):
@@ -54,30 +68,59 @@ class NeedsModel(OrchestratorFault):
 
     def __init__(self, agent: str) -> None:
         super().__init__(
-            f"agent {agent} needs a model that writes: offline only finds and quotes, and besides it this version has "
-            "only scripted:FILE, which plays a script in tests",
+            f"agent {agent} needs a model that writes: offline only finds and quotes; {_HOW}",
             hint='onepen delegate "TEXT" --agent researcher',
         )
 
 
 class Resolver:
-    """Finds models by name; a script is read once, so that what it counts is counted over all of a run."""
+    """Finds models by name, with the settings that a request brought along.
 
-    def __init__(self) -> None:
+    A script is read once, so that what it counts is counted over all of a run.
+    """
+
+    def __init__(self, setup: Setup = NOTHING) -> None:
+        self._setup = setup
         self._scripts: dict[str, Model] = {}
 
-    def __call__(self, name: str, definition: "AgentDefinition") -> "Model":
-        """The model of that name for an agent; raises UnknownModel, NeedsModel or ScriptUnreadable."""
+    def __call__(self, name: str, definition: "AgentDefinition", client: "ClientId | None" = None) -> Served:
+        """The model of that name for an agent at work for a client.
+
+        Raises UnknownModel, NeedsModel, ScriptUnreadable, or what says that the client's profile can't be used.
+        """
         if name == OFFLINE:
             if not definition.offline:
                 raise NeedsModel(definition.id)
             from .offline import Offline
 
-            return Offline()
+            return Served(Offline())
         if name.startswith(SCRIPTED):
             from ..testing.scripted import ScriptedModel
 
             if name not in self._scripts:
                 self._scripts[name] = ScriptedModel.from_file(Path(name.removeprefix(SCRIPTED)))
-            return self._scripts[name]
-        raise UnknownModel(name)
+            return Served(self._scripts[name])
+        profile = usable_profile(self._setup, client)
+        if profile is None:
+            ordinary = profile_of(self._setup, client)
+            raise UnknownModel(name, "" if ordinary is None else ordinary.lacks)
+        return _served(profile, name)
+
+
+def _served(profile: Profile, name: str) -> Served:
+    from .gateway.claude import Claude
+
+    return Served(
+        Claude(profile, name),
+        profile.prices.get(name),
+        _limit(profile, name),
+        profile.call_seconds,
+        profile.patience_seconds,
+    )
+
+
+def _limit(profile: Profile, name: str) -> str:
+    """One limit for each address and credential; Anthropic counts each model by itself, too."""
+    secret = profile.key or profile.token
+    mark = "" if secret is None else sha256(secret.value.encode()).hexdigest()[:16]
+    return f"{profile.base_url or 'anthropic'} {mark} {'' if own_server(profile) else name}"

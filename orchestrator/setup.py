@@ -28,7 +28,8 @@ class Profile:
     """One way to reach models: a server, a key and what the person says of them.
 
     `base_url` None is Anthropic's own; `key` goes into X-Api-Key, `token` into Authorization. `local` admits loopback
-    addresses only. `models` says what `sonnet`, `opus` and `haiku` mean; `prices` are by model id.
+    addresses only. `models` says what `sonnet`, `opus` and `haiku` mean; `prices` are by model id. `lacks` says why a
+    key that the person's config names isn't there.
     """
 
     name: str
@@ -42,20 +43,22 @@ class Profile:
     silence_seconds: float = 180.0
     call_seconds: float = 900.0
     patience_seconds: float = 1_800.0
+    lacks: str = ""
 
     @property
     def usable(self) -> bool:
-        """Whether a call can be made: a key, a token or a server of one's own."""
-        return self.key is not None or self.token is not None or self.base_url is not None
+        """Whether a call can be made: a key, a token or a server of one's own; nothing that was named is missing."""
+        reachable = self.key is not None or self.token is not None or self.base_url is not None
+        return reachable and not self.lacks
 
 
 @dataclass(frozen=True)
 class Setup:
     """A request's settings. `model` None: Claude where a profile is usable, else offline.
 
-    `ties` bind a client's space to a profile by name: nothing else is ever used for it. `caps` are the person's own;
-    `trusted` holds the hashes of what they allowed workspaces (`onepen trust`). `via` names the profile that was asked
-    for.
+    `profile` names the one that is used where nothing else is said. `ties` bind a client's space to a profile by name:
+    nothing else is ever used for it. `caps` are the person's own; `trusted` holds the hashes of what they allowed
+    workspaces (`onepen trust`). `via` names the profile that was asked for.
     """
 
     model: str | None = None
@@ -64,6 +67,7 @@ class Setup:
     caps: Caps = field(default_factory=Caps)
     trusted: frozenset[str] = frozenset()
     via: str | None = None
+    profile: str = "default"
     source: Literal["config", "none"] = "none"
 
 

@@ -144,7 +144,7 @@ class Work:
         for text, agent in pairs:
             definition = self._agent(AgentId(agent))
             model = self._model_name(request.model or self._model, definition)
-            self._models(model, definition)
+            self._models(model, definition, space.client)
             wanted.append(_Wanted(text, definition, model))
         return tuple(wanted)
 
@@ -170,7 +170,7 @@ class Work:
         """The model that goes on; raises NoSuchAgent, UnknownModel, NeedsModel, ScriptUnreadable or LinkLeadsOut."""
         place_attempt(dossier, dossier.state.attempt + 1)
         usage_place(dossier.space, self._desk.clock.now())
-        return self._models(dossier.sheet.model, self._agent(dossier.sheet.agent))
+        return self._models(dossier.sheet.model, self._agent(dossier.sheet.agent), dossier.space.client).model
 
     @staticmethod
     def _model_name(name: str, definition: AgentDefinition) -> str:

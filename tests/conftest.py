@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from onepen.memory.clock import Clock
+from onepen.memory.ids import ClientId
 from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
-from onepen.orchestrator.models import Models, Resolver
+from onepen.orchestrator.models import Models, Resolver, Served
 from onepen.orchestrator.service import Service
 from onepen.subagents.definition import AgentDefinition
 from onepen.subagents.model import Model
@@ -125,5 +126,5 @@ class _Always:
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    def __call__(self, name: str, definition: AgentDefinition) -> Model:
-        return self._model
+    def __call__(self, name: str, definition: AgentDefinition, client: ClientId | None) -> Served:
+        return Served(self._model)

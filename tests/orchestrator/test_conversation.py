@@ -11,7 +11,7 @@ from onepen.orchestrator.conversation import Conversation, Prefix, not_an_extens
 from onepen.orchestrator.transcript import read_transcript, shows_inputs, stored_messages, stored_replies
 from onepen.orchestrator.usage import usage_of_transcript
 from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, assistant, user
-from onepen.subagents.model import ModelReply, ModelRequest, Usage
+from onepen.subagents.model import Listener, ModelReply, ModelRequest, Usage
 from onepen.subagents.pool import RequestRefused
 from onepen.testing.scripted import ScriptedModel
 
@@ -52,9 +52,9 @@ def test_a_request_is_stored_before_the_model_is_asked(tmp_path: Path) -> None:
     seen: list[int] = []
 
     class Watching(ScriptedModel):
-        async def reply(self, request: ModelRequest) -> ModelReply:
+        async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
             seen.append(len(read_transcript(path)))
-            return await super().reply(request)
+            return await super().reply(request, listener)
 
     talk(conversation(path, Watching(SCRIPT)), TASK)
     assert seen == [2]

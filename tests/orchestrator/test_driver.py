@@ -8,14 +8,16 @@ import anyio
 import pytest
 
 from onepen.memory.commit.pen import Pen, PenLost
+from onepen.memory.ids import ClientId
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.journal import Journal
+from onepen.orchestrator.models import Served
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.stop import StopSign
 from onepen.subagents.definition import AgentDefinition, NoSuchAgent
-from onepen.subagents.model import Model, ModelReply, ModelRequest
+from onepen.subagents.model import Listener, Model, ModelReply, ModelRequest
 from onepen.subagents.pool import Assignment, Ending, Failed, Host
 from onepen.testing.clock import FixedClock
 from onepen.testing.pool import InProcessPool
@@ -86,7 +88,7 @@ def test_a_bug_in_one_task_is_not_anothers(make_service: MakeService) -> None:
     class Broken:
         name = "broken"
 
-        async def reply(self, request: ModelRequest) -> ModelReply:
+        async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
             if "two" in request.messages[0].text:
                 raise ZeroDivisionError("oh")
             return await self.inner.reply(request)
@@ -94,10 +96,10 @@ def test_a_bug_in_one_task_is_not_anothers(make_service: MakeService) -> None:
         def __init__(self, inner: Model) -> None:
             self.inner = inner
 
-    def models(name: str, definition: AgentDefinition) -> Model:
+    def models(name: str, definition: AgentDefinition, client: ClientId | None) -> Served:
         from onepen.orchestrator.offline import Offline
 
-        return Broken(Offline())
+        return Served(Broken(Offline()))
 
     result = run(make_service(models=models), "one", "two", "three")
     assert [t.status for t in result.tasks] == ["in_review", "failed", "in_review"]

@@ -16,10 +16,10 @@ WRITER = parse_definition(AgentId("writer"), "---\nname: w\n---\nWrite.\n")
 
 def test_names_mean_models(tmp_path: Path) -> None:
     models = Resolver()
-    assert models("offline", RESEARCHER).name == "offline"
+    assert models("offline", RESEARCHER).model.name == "offline"
     script = tmp_path / "s.json"
     script.write_text("[]")
-    assert models(f"scripted:{script}", WRITER) is models(f"scripted:{script}", RESEARCHER)
+    assert models(f"scripted:{script}", WRITER).model is models(f"scripted:{script}", RESEARCHER).model
 
 
 def test_what_can_not_be_is_said_with_what_is_needed() -> None:
