@@ -23,10 +23,12 @@ from ..memory.view import View
 from ..memory.workspace import Space, Workspace
 from ..staging.draft import Draft, edit_of, file_bytes
 from ..staging.verdict import Accepted
+from . import door
 from .dossier import Dossier
 from .errors import IdIsTaken
 from .events import CommitRefused, Committed, Edited, Event
 from .plan import DraftState, key_of
+from .redact import Known
 from .review import Examined, file_entry
 
 _WHAT = 160
@@ -52,24 +54,26 @@ class NotWritten:
 class Scribe:
     """The held pen of a workspace, and what the orchestrator writes with it.
 
-    `reconcile` brings the indexes in line with cards edited by hand; do it once when a session begins.
+    `reconcile` brings the indexes in line with cards edited by hand; do it once when a session begins. Nothing that
+    holds a secret is written (SecretRefused): neither one of `known` nor one that has the shape of one.
     """
 
-    def __init__(self, workspace: Workspace, view: View, pen: Pen | Rehearsal) -> None:
+    def __init__(self, workspace: Workspace, view: View, pen: Pen | Rehearsal, known: Known | None = None) -> None:
         self._workspace = workspace
         self._view = view
         self._pen = pen
+        self._known = known or Known()
         self.reconciled: list[Commit] = []
 
     @classmethod
-    def open(cls, view: View, clock: Clock, *, wait: float = 10.0) -> "Scribe":
+    def open(cls, view: View, clock: Clock, *, wait: float = 10.0, known: Known | None = None) -> "Scribe":
         """Takes the pen within `wait` seconds and finishes what a crash left; raises PenHeld, RedoDamaged, OSError."""
-        return cls(view.workspace, view, Pen.open(view.workspace, clock, wait=wait))
+        return cls(view.workspace, view, Pen.open(view.workspace, clock, wait=wait), known)
 
     @classmethod
-    def rehearse(cls, view: Foreseen, clock: Clock) -> "Scribe":
+    def rehearse(cls, view: Foreseen, clock: Clock, *, known: Known | None = None) -> "Scribe":
         """Takes no pen: what is written shows in `view` alone; raises NetworkFileSystem or RedoDamaged."""
-        return cls(view.workspace, view, Rehearsal.open(view, clock))
+        return cls(view.workspace, view, Rehearsal.open(view, clock), known)
 
     @property
     def rehearsed(self) -> bool:
@@ -110,14 +114,20 @@ class Scribe:
             return Edited(state.id, examined.bound.sha256), NotWritten("changed", reason)
         key = key_of(dossier.state, state, str(draft.target))
         try:
-            commit = self._pen.commit(_change(dossier, state, verdict, draft, examined.before, key))
+            commit = self._commit(_change(dossier, state, verdict, draft, examined.before, key))
         except AlreadyCommitted as e:
-            return self._known(dossier.space, state, key, e.commit)
-        except EditRefused as e:
+            return self._had(dossier.space, state, key, e.commit)
+        except (EditRefused, door.SecretRefused) as e:
             return CommitRefused(state.id, "conflict", e.message), NotWritten("conflict", e.message)
         return Committed(state.id, commit.id), Written(commit.id, commit.paths)
 
-    def _known(self, space: Space, state: DraftState, key: str, id_: str) -> tuple[Event, Written | NotWritten]:
+    def _commit(self, change: Change, *, allow_secret: bool = False) -> Commit:
+        """Every change goes through here; `allow_secret` is a person's explicit word for this one."""
+        if not allow_secret:
+            door.check(change, self._known.held)
+        return self._pen.commit(change)
+
+    def _had(self, space: Space, state: DraftState, key: str, id_: str) -> tuple[Event, Written | NotWritten]:
         """What it means that the key is taken: by this very draft before a crash, or by another one."""
         commit = next((c for c in read_commits(self._view, space) if c.id == id_), None)
         if commit is not None and commit.draft == state.id:
@@ -125,34 +135,44 @@ class Scribe:
         reason = f"{key} was committed already, as {id_}" + (f" by draft {commit.draft}" if commit else "")
         return CommitRefused(state.id, "duplicate", reason), NotWritten("duplicate", reason)
 
-    def log(self, space: Space, kind: str, text: str, who: str, *, key: str | None = None) -> Commit:
-        """One line in the day log, once for a key; raises BadLogText."""
+    def log(
+        self, space: Space, kind: str, text: str, who: str, *, key: str | None = None, allow_secret: bool = False
+    ) -> Commit:
+        """One line in the day log, once for a key; raises BadLogText or SecretRefused."""
         what = clip(f"[{kind}] {' '.join(text.split())}", _WHAT)
         try:
-            return self._pen.commit(Change(client=space.client, what=what, who=who, log=((kind, text),), key=key))
+            change = Change(client=space.client, what=what, who=who, log=((kind, text),), key=key)
+            return self._commit(change, allow_secret=allow_secret)
         except AlreadyCommitted as e:
             known = next((c for c in read_commits(self._view, space) if c.id == e.commit), None)
             if known is None:
                 raise
             return known
 
-    def add_card(self, space: Space, target: CardTarget, title: str, text: str, who: str) -> Commit:
-        """A new card with its index block; raises IdIsTaken."""
+    def add_card(
+        self, space: Space, target: CardTarget, title: str, text: str, who: str, *, allow_secret: bool = False
+    ) -> Commit:
+        """A new card with its index block; raises IdIsTaken or SecretRefused."""
         edit = CardEdit(target, "create", text=text, title=title)
         log = (("added", f"{target}: {title}"),)
         with _taken("project" if target.shelf == "projects" else "research", target.card):
-            return self._pen.commit(Change(client=space.client, what=f"{target}: created", who=who, edit=edit, log=log))
+            change = Change(client=space.client, what=f"{target}: created", who=who, edit=edit, log=log)
+            return self._commit(change, allow_secret=allow_secret)
 
-    def add_client(self, client: ClientId, title: str, planned: Sequence[Planned], who: str) -> Commit:
-        """A new client's space; raises IdIsTaken when one of its files is there."""
+    def add_client(
+        self, client: ClientId, title: str, planned: Sequence[Planned], who: str, *, allow_secret: bool = False
+    ) -> Commit:
+        """A new client's space; raises IdIsTaken when one of its files is there, or SecretRefused."""
         puts = tuple(Put(p.path, p.data) for p in planned)
         log = (("added", f"client {client}: {title}"),)
         change = Change(client=client, what=f"clients/{client}: created", who=who, puts=puts, log=log)
         with _taken("client", client):
-            return self._pen.commit(change)
+            return self._commit(change, allow_secret=allow_secret)
 
-    def add_agent(self, agent: AgentId, planned: Planned, description: str, who: str) -> Commit:
-        """A new agent's definition and its line in the registry; raises IdIsTaken when the file is there."""
+    def add_agent(
+        self, agent: AgentId, planned: Planned, description: str, who: str, *, allow_secret: bool = False
+    ) -> Commit:
+        """A new agent's definition and its line in the registry; raises IdIsTaken or SecretRefused."""
         change = Change(
             client=None,
             what=f"{planned.path}: created",
@@ -162,7 +182,7 @@ class Scribe:
             log=(("added", f"agent {agent}"),),
         )
         with _taken("agent", agent):
-            return self._pen.commit(change)
+            return self._commit(change, allow_secret=allow_secret)
 
     def close(self) -> None:
         self._pen.close()

@@ -26,6 +26,7 @@ from ..staging.draft import Draft, file_bytes
 from ..staging.finding import Finding, blocked
 from ..staging.folder import Collected, TaskSheet, collect
 from ..staging.policy import Provenance, Stage, lower, stages
+from ..staging.secret import NONE, Held
 from ..staging.verbatim import verbatim
 from ..staging.verdict import Accepted, Bound, Escalated, Verdict, bind
 from .dossier import Dossier
@@ -67,12 +68,13 @@ class Examined:
 
 
 class Reviewer:
-    """Examines the drafts of one space; directories are listed once."""
+    """Examines the drafts of one space; directories are listed once. `held` are values that block a draft."""
 
-    def __init__(self, view: View, space: Space, today: Callable[[], date]) -> None:
+    def __init__(self, view: View, space: Space, today: Callable[[], date], held: Held = NONE) -> None:
         self._view = view
         self._space = space
         self._today = today
+        self._held = held
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -141,6 +143,7 @@ class Reviewer:
             today=self._today(),
             file_sha=None if before is None else "present",
             seen=seen,
+            held=self._held,
         )
 
     def _diff(self, draft: Draft, ground: Ground, before: bytes | None) -> str:

@@ -92,8 +92,15 @@ class Service:
 
     # -- adding ----------------------------------------------------------------------------------------------------
 
-    def add_client(self, title: str, *, id: str | None = None, dry_run: bool = False) -> CommitResult:  # noqa: A002
-        """A new client's space; raises BadTitle, BadId, or IdIsTaken."""
+    def add_client(
+        self,
+        title: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        dry_run: bool = False,
+        allow_secret: bool = False,
+    ) -> CommitResult:
+        """A new client's space; raises BadTitle, BadId, IdIsTaken or SecretRefused."""
         from ..memory.scaffold import plan_client
 
         name = check_title(title)
@@ -101,7 +108,8 @@ class Service:
         if client in self.workspace.clients():
             raise IdIsTaken("client", client, f"clients/{client} is there already")
         with self._scribe(dry_run) as scribe:
-            return _done(scribe, scribe.add_client(client, name, plan_client(client, name), self._who))
+            planned = plan_client(client, name)
+            return _done(scribe, scribe.add_client(client, name, planned, self._who, allow_secret=allow_secret))
 
     def add_project(
         self,
@@ -111,9 +119,10 @@ class Service:
         id: str | None = None,  # noqa: A002
         text: str | None = None,
         dry_run: bool = False,
+        allow_secret: bool = False,
     ) -> CommitResult:
-        """A new project's card; raises BadTitle, BadId, NoSuchClient, or IdIsTaken."""
-        return self._add_card("projects", title, client, id, text, dry_run)
+        """A new project's card; raises BadTitle, BadId, NoSuchClient, IdIsTaken or SecretRefused."""
+        return self._add_card("projects", title, client, id, text, dry_run, allow_secret)
 
     def add_research(
         self,
@@ -123,9 +132,10 @@ class Service:
         id: str | None = None,  # noqa: A002
         text: str | None = None,
         dry_run: bool = False,
+        allow_secret: bool = False,
     ) -> CommitResult:
         """A new finding's card; raises what `add_project` raises."""
-        return self._add_card("research", title, client, id, text, dry_run)
+        return self._add_card("research", title, client, id, text, dry_run, allow_secret)
 
     def add_agent(
         self,
@@ -134,8 +144,9 @@ class Service:
         id: str | None = None,  # noqa: A002
         text: str | None = None,
         dry_run: bool = False,
+        allow_secret: bool = False,
     ) -> CommitResult:
-        """A new agent's definition, from `text` or from a beginning; raises BadTitle, BadId or IdIsTaken."""
+        """A new agent's definition, from `text` or from a beginning; raises what `add_client` raises."""
         from ..memory.scaffold import plan_agent
         from ..subagents.definition import parse_definition
 
@@ -144,10 +155,21 @@ class Service:
         planned = plan_agent(agent, name, text)
         description = parse_definition(agent, planned.data.decode()).description or name
         with self._scribe(dry_run) as scribe:
-            return _done(scribe, scribe.add_agent(agent, planned, description, self._who))
+            return _done(scribe, scribe.add_agent(agent, planned, description, self._who, allow_secret=allow_secret))
 
-    def log(self, text: str, *, client: str | None = None, kind: str = "note", dry_run: bool = False) -> CommitResult:
-        """A line in today's log; raises BadRequest for one of more than 8 KiB, BadLogText or NoSuchClient."""
+    def log(
+        self,
+        text: str,
+        *,
+        client: str | None = None,
+        kind: str = "note",
+        dry_run: bool = False,
+        allow_secret: bool = False,
+    ) -> CommitResult:
+        """A line in today's log.
+
+        Raises BadRequest for one of more than 8 KiB, BadLogText, NoSuchClient, or SecretRefused without `allow_secret`.
+        """
         if (size := len(text.encode(errors="replace"))) > _LONGEST_LINE:
             raise BadRequest(
                 f"a log line has at most {_LONGEST_LINE:,} bytes, this one has {size:,}",
@@ -155,7 +177,7 @@ class Service:
             )
         space = self.workspace.space(client)
         with self._scribe(dry_run, space) as scribe:
-            return _done(scribe, scribe.log(space, kind, text, self._who))
+            return _done(scribe, scribe.log(space, kind, text, self._who, allow_secret=allow_secret))
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
@@ -325,13 +347,21 @@ class Service:
         return f"user:{self._user}"
 
     def _add_card(
-        self, shelf: Shelf, title: str, client: str | None, id_: str | None, text: str | None, dry_run: bool
+        self,
+        shelf: Shelf,
+        title: str,
+        client: str | None,
+        id_: str | None,
+        text: str | None,
+        dry_run: bool,
+        allow_secret: bool,
     ) -> CommitResult:
         name = check_title(title)
         space = self.workspace.space(client)
         target = CardTarget(shelf, CardId(id_from_title(name) if id_ is None else id_))
         with self._scribe(dry_run, space) as scribe:
-            return _done(scribe, scribe.add_card(space, target, name, text or "", self._who))
+            commit = scribe.add_card(space, target, name, text or "", self._who, allow_secret=allow_secret)
+            return _done(scribe, commit)
 
     def _desk(self, dry_run: bool) -> "Desk":
         if dry_run:

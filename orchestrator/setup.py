@@ -70,6 +70,15 @@ class Setup:
     profile: str = "default"
     source: Literal["config", "none"] = "none"
 
+    def secrets(self) -> dict[str, str]:
+        """The credentials in it by what they are called, to be kept out of memory and logs."""
+        held: dict[str, str] = {}
+        for profile in self.profiles.values():
+            for what, secret in (("key", profile.key), ("token", profile.token)):
+                if secret is not None:
+                    held[f"the {what} of profile {profile.name}"] = secret.value
+        return held
+
 
 NOTHING = Setup()
 """No config, no credentials: the offline model alone."""

@@ -21,7 +21,7 @@ from .finding import Finding, FindingLevel, at_most
 from .phrases import is_fixed
 from .policy import Provenance
 from .quotes import MOST_QUOTES, Lines, check_quotes, parse_quote
-from .secret import mask, secret_findings
+from .secret import Held, mask, secret_findings
 
 MOST_HEADINGS = 2_000
 """The most headings that one draft may bring into a card."""
@@ -51,6 +51,7 @@ class Ground:
     shown: str | None = None
     file_sha: str | None = None
     seen: Provenance | None = None
+    held: Held = field(default_factory=dict)
 
 
 def check(draft: Draft, ground: Ground) -> tuple[Finding, ...]:
@@ -64,13 +65,14 @@ def check(draft: Draft, ground: Ground) -> tuple[Finding, ...]:
         *edit,
         *_index(draft, after),
         *_characters(draft),
-        *_secrets(draft),
+        *_secrets(draft, ground.held),
         *_sources(draft, ground),
         *check_quotes(draft.body, ground.read, draft.body_line),
         *_html(draft),
     )
     return tuple(
-        Finding(f.kind, f.level, mask(f.message), f.line) for f in sorted(findings, key=lambda f: f.level == "warn")
+        Finding(f.kind, f.level, mask(f.message, ground.held), f.line)
+        for f in sorted(findings, key=lambda f: f.level == "warn")
     )
 
 
@@ -81,7 +83,7 @@ def after_text(draft: Draft, ground: Ground) -> str | None:
 
 def trouble(draft: Draft, ground: Ground) -> tuple[Finding, ...]:
     """Why the edit can't be made, or doesn't fit what stands there; () when it can."""
-    return tuple(Finding(f.kind, f.level, mask(f.message), f.line) for f in _trial(draft, ground)[1])
+    return tuple(Finding(f.kind, f.level, mask(f.message, ground.held), f.line) for f in _trial(draft, ground)[1])
 
 
 def cited(draft: Draft, read: Callable[[str], str | None]) -> bool:
@@ -206,12 +208,12 @@ def _characters(draft: Draft) -> Iterator[Finding]:
             yield from character_findings(text, str(draft.file), 0)
 
 
-def _secrets(draft: Draft) -> Iterator[Finding]:
-    yield from secret_findings(draft.body, "", draft.body_line)
+def _secrets(draft: Draft, held: Held) -> Iterator[Finding]:
+    yield from secret_findings(draft.body, "", draft.body_line, held)
     for place, text in _front_texts(draft):
-        yield from secret_findings(text, place, 0)
+        yield from secret_findings(text, place, 0, held)
     if draft.file_data is not None:
-        yield from secret_findings(draft.file_data.decode("latin-1"), f"the file {draft.file}", 0)
+        yield from secret_findings(draft.file_data.decode("latin-1"), f"the file {draft.file}", 0, held)
 
 
 def _front_texts(draft: Draft) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,9 @@ Client = Annotated[
 ]
 AllClients = Annotated[bool, typer.Option("--all-clients", help="The house's own space and every client's.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
+AllowSecret = Annotated[
+    bool, typer.Option("--allow-secret", help="Write it although it looks like a key or a password.")
+]
 Reason = Annotated[
     str | None,
     typer.Option("-m", "--message", metavar="TEXT", help="Why; '-' reads it from stdin. [asked for on a terminal]"),

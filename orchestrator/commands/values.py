@@ -63,3 +63,18 @@ def reason(shell: "Shell", verb: str, ids: tuple[str, ...], message: str | None)
     if not text:
         raise BadText(f"{verb} -m: the reason is empty")
     return text
+
+
+def refuse_known(shell: "Shell", allowed: bool, **texts: str | None) -> None:
+    """Raises SecretRefused where a text holds the value of a credential in this shell's environment.
+
+    The shapes of secrets are looked for where memory is written; these values only the command can know.
+    """
+    from ..redact import Known, held_in
+
+    held = {} if allowed else Known(held_in(shell.env)).held
+    for place, text in texts.items():
+        if text and any(value in text for value in held.values()):
+            from ..door import INSIST, refuse
+
+            refuse(text, place, held, hint=INSIST)

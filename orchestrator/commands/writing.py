@@ -8,9 +8,9 @@ import typer
 
 from . import streams
 from .failure import BadText, NeedsAnswer
-from .options import DraftArgument, DraftArguments, DryRun, Reason
+from .options import AllowSecret, DraftArgument, DraftArguments, DryRun, Reason
 from .shell import MOST_TEXT, Shell
-from .values import given_ids, reason
+from .values import given_ids, reason, refuse_known
 
 if TYPE_CHECKING:
     from ..results import CommitResult, Decision, DecisionResult, DraftView
@@ -40,34 +40,69 @@ def init(
     return 0
 
 
-def add_client(shell: Shell, title: _Title, id_: _Id = None, dry_run: DryRun = False) -> int:
-    return _added(shell, shell.service.add_client(title, id=id_, dry_run=dry_run), "client", title)
+def add_client(
+    shell: Shell, title: _Title, id_: _Id = None, allow_secret: AllowSecret = False, dry_run: DryRun = False
+) -> int:
+    refuse_known(shell, allow_secret, TITLE=title)
+    result = shell.service.add_client(title, id=id_, dry_run=dry_run, allow_secret=allow_secret)
+    return _added(shell, result, "client", title)
 
 
-def add_project(shell: Shell, title: _Title, id_: _Id = None, source: _From = None, dry_run: DryRun = False) -> int:
+def add_project(
+    shell: Shell,
+    title: _Title,
+    id_: _Id = None,
+    source: _From = None,
+    allow_secret: AllowSecret = False,
+    dry_run: DryRun = False,
+) -> int:
     text = _file(shell, source)
-    result = shell.service.add_project(title, client=shell.client, id=id_, text=text, dry_run=dry_run)
+    refuse_known(shell, allow_secret, TITLE=title, FILE=text)
+    result = shell.service.add_project(
+        title, client=shell.client, id=id_, text=text, dry_run=dry_run, allow_secret=allow_secret
+    )
     return _added(shell, result, "project", title)
 
 
-def add_research(shell: Shell, title: _Title, id_: _Id = None, source: _From = None, dry_run: DryRun = False) -> int:
+def add_research(
+    shell: Shell,
+    title: _Title,
+    id_: _Id = None,
+    source: _From = None,
+    allow_secret: AllowSecret = False,
+    dry_run: DryRun = False,
+) -> int:
     text = _file(shell, source)
-    result = shell.service.add_research(title, client=shell.client, id=id_, text=text, dry_run=dry_run)
+    refuse_known(shell, allow_secret, TITLE=title, FILE=text)
+    result = shell.service.add_research(
+        title, client=shell.client, id=id_, text=text, dry_run=dry_run, allow_secret=allow_secret
+    )
     return _added(shell, result, "finding", title)
 
 
-def add_agent(shell: Shell, title: _Title, id_: _Id = None, source: _From = None, dry_run: DryRun = False) -> int:
+def add_agent(
+    shell: Shell,
+    title: _Title,
+    id_: _Id = None,
+    source: _From = None,
+    allow_secret: AllowSecret = False,
+    dry_run: DryRun = False,
+) -> int:
     text = _file(shell, source)
-    return _added(shell, shell.service.add_agent(title, id=id_, text=text, dry_run=dry_run), "agent", title)
+    refuse_known(shell, allow_secret, TITLE=title, FILE=text)
+    result = shell.service.add_agent(title, id=id_, text=text, dry_run=dry_run, allow_secret=allow_secret)
+    return _added(shell, result, "agent", title)
 
 
 def log(
     shell: Shell,
     text: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to note; '-' reads it from stdin.")],
+    allow_secret: AllowSecret = False,
     dry_run: DryRun = False,
 ) -> int:
     noted = shell.text(" ".join(text), "TEXT").strip()
-    result = shell.service.log(noted, client=shell.client, dry_run=dry_run)
+    refuse_known(shell, allow_secret, TEXT=noted)
+    result = shell.service.log(noted, client=shell.client, dry_run=dry_run, allow_secret=allow_secret)
     return _committed(shell, result, "Would note" if dry_run else "Noted")
 
 
