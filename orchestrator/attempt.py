@@ -6,7 +6,8 @@ a draft by the orchestrator, so that no result is lost.
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import anyio
@@ -23,21 +24,25 @@ from ..memory.workspace import Workspace
 from ..staging.draft import DraftImpossible, render_draft
 from ..staging.folder import TaskFolder, collect
 from ..subagents.definition import AgentDefinition
+from ..subagents.host import Paused
 from ..subagents.messages import Message
-from ..subagents.model import Model, ModelReply
-from ..subagents.pool import Assignment, Ending, Failed, Limits, Pool, Reported, RequestRefused, Stopped, TimedOut
+from ..subagents.model import ModelReply, ModelRequest, OnLost
+from ..subagents.pool import Assignment, Ending, Failed, Limits, Reported, RequestRefused, Stopped, TimedOut
 from ..subagents.prompt import prefix_sha, system_blocks, tools
 from .conversation import Conversation, Prefix
 from .dossier import Dossier, place_attempt
 from .errors import AttemptTaken
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptReported, AttemptTimedOut, DraftFacts
 from .findings import heading_of
+from .gateway.account import Account
 from .lookup import Lookup
+from .models import Served
 from .naming import free_target
 from .plan import Spawn
 from .premises import cache_place, write
 from .review import facts_of, provenance_of
 from .transcript import stored_replies
+from .workshop import Workshop
 
 ANSWER = "answer.md"
 _FEEDBACK = 40_000
@@ -50,9 +55,10 @@ class Attempt:
         self,
         workspace: Workspace,
         view: View,
-        pool: Pool,
+        workshop: Workshop,
         definition: AgentDefinition,
-        model: Model,
+        served: Served,
+        account: Account,
         dossier: Dossier,
         clock: Clock,
         say: Callable[[str], None],
@@ -60,9 +66,10 @@ class Attempt:
         self._clock = clock
         self._workspace = workspace
         self._view = view
-        self._pool = pool
+        self._workshop = workshop
         self._definition = definition
-        self._model = model
+        self._served = served
+        self._account = account
         self._dossier = dossier
         self._say = say
 
@@ -74,9 +81,16 @@ class Attempt:
         assignment, prefix = self._prepared(spawn)
         folder = self._dossier.folder
         earlier = [folder.transcript(n) for n in folder.attempts() if n < spawn.attempt]
+        waiting = _Waiting(self._say)
+
+        async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
+            return await self._workshop.gateway.reply(
+                self._served, request, self._account, on_lost=on_lost, waiting=waiting
+            )
+
         conversation = Conversation(
             folder.transcript(spawn.attempt),
-            self._model,
+            ask,
             prefix,
             agent=self._definition.id,
             turns=assignment.limits.turns,
@@ -85,9 +99,9 @@ class Attempt:
         # A view of its own: searches run in a thread, and a view is not made for two.
         target = None if assignment.answer else assignment.target
         lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs, target)
-        host = _Host(conversation, lookup, self._say)
+        host = _Host(conversation, lookup, self._say, waiting)
         try:
-            ending = await self._pool.run(assignment, host)
+            ending = await self._workshop.pool.run(assignment, host)
         except OnepenError as e:
             return AttemptFailed(spawn.attempt, e.message, again=False)
         return self._event(spawn.attempt, ending, refused=host.refused)
@@ -197,16 +211,34 @@ class Attempt:
             self._say(f"the answer could not be made a draft: {e.message}")
 
 
+class _Waiting:
+    """What the gateway enters while a call has to wait: the person hears why, the worker's clock stands still."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self.paused: Paused = nullcontext
+
+    @contextmanager
+    def __call__(self, reason: str, seconds: float) -> Iterator[None]:
+        self._say(f"waits {seconds:.0f} s: {reason}" if seconds else f"waits: {reason}")
+        with self.paused():
+            yield
+
+
 class _Host:
     """Answers one worker: its model calls, its searches."""
 
-    def __init__(self, conversation: Conversation, lookup: Lookup, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, conversation: Conversation, lookup: Lookup, say: Callable[[str], None], waiting: _Waiting
+    ) -> None:
         self._conversation = conversation
         self._lookup = lookup
         self._say = say
+        self._waiting = waiting
         self.refused = False
 
-    async def model(self, delta: tuple[Message, ...], prefix_sha: str) -> ModelReply:
+    async def model(self, delta: tuple[Message, ...], prefix_sha: str, paused: Paused) -> ModelReply:
+        self._waiting.paused = paused
         try:
             return await self._conversation.reply(delta, prefix_sha)
         except RequestRefused:

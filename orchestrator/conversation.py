@@ -1,19 +1,22 @@
 """The seam where a worker's model calls pass: only what extends the stored transcript is taken, and stored before use.
 
 Model, tools, system blocks and limits are the orchestrator's own: a worker adds user messages only, and has to answer
-each tool call of the last reply exactly once.
+each tool call of the last reply exactly once. A call that gave no whole reply is stored, too, with what it used.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..subagents.host import RequestRefused
 from ..subagents.messages import Message, ToolResult, message_dict
-from ..subagents.model import Model, ModelReply, ModelRequest, ToolSpec, Usage
-from .transcript import reply_dict, write_line
+from ..subagents.model import LostCall, ModelReply, ModelRequest, OnLost, ToolSpec
+from .transcript import Spent, lost_dict, reply_dict, write_line
 
 MAX_TOKENS = 8_192
+
+Ask = Callable[[ModelRequest, OnLost], Awaitable[ModelReply]]
+"""Makes a model call on somebody's account: the gateway, bound to a model and to who waits for the reply."""
 
 
 @dataclass(frozen=True)
@@ -27,16 +30,16 @@ class Prefix:
 
 
 class Conversation:
-    """One attempt's conversation with a model.
+    """One attempt's conversation with a model, asked through `ask`.
 
     `stored` maps the hash of a request to the reply that an earlier attempt of the task got for it: that reply is used
-    again and not paid again. `usage` counts what was asked in this attempt only.
+    again and not paid again. `spent` counts what was asked in this attempt only, lost calls included.
     """
 
     def __init__(
         self,
         path: Path,
-        model: Model,
+        ask: Ask,
         prefix: Prefix,
         *,
         agent: str,
@@ -44,7 +47,7 @@ class Conversation:
         stored: Mapping[str, ModelReply] | None = None,
     ) -> None:
         self._path = path
-        self._model = model
+        self._ask = ask
         self._prefix = prefix
         self._agent = agent
         self._turns = turns
@@ -52,7 +55,7 @@ class Conversation:
         self._messages: list[Message] = []
         self.replies = 0
         self.reused = 0
-        self.usage = Usage()
+        self.spent = Spent()
         self._write(
             {
                 "kind": "prefix",
@@ -88,15 +91,19 @@ class Conversation:
         self._write({"kind": "request", "sha": sha, "messages": [message_dict(m) for m in delta]})
         self._messages = list(messages)
         known = self._stored.get(sha)
-        answer = known if known is not None else await self._model.reply(request)
+        answer = known if known is not None else await self._ask(request, self._lost)
         self._write({"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer)})
         if known is None:
-            self.usage = self.usage + answer.usage
+            self.spent = self.spent.with_reply(answer)
         else:
             self.reused += 1
         self.replies += 1
         self._messages.append(answer.message)
         return answer
+
+    def _lost(self, lost: LostCall) -> None:
+        self._write({"kind": "lost", **lost_dict(lost)})
+        self.spent = self.spent.with_lost(lost)
 
     def note_tool(self, name: str, given: Mapping[str, object], content: str, shown: Iterable[str]) -> None:
         """Stores what the orchestrator itself answered, and which files the answer showed."""

@@ -50,7 +50,11 @@ EVERYWHERE = Scope()
 
 @dataclass(frozen=True)
 class Dossier:
-    """One task of a space, as its files tell it now; `damage` is why its journal may know less than its folder."""
+    """One task of a space, as its files tell it; `damage` is why its journal may know less than its folder.
+
+    Several dossiers of one task may be in use at a time (its driver's, that of a command): the journal is the truth
+    that they share, and `size` is how much of it this one knows.
+    """
 
     space: Space
     sheet: TaskSheet
@@ -60,15 +64,30 @@ class Dossier:
     problems: tuple[Problem, ...]
     journal: Journal
     damage: tuple[Problem, ...] = ()
+    size: int = 0
 
     @property
     def task(self) -> TaskId:
         return self.sheet.task
 
     def happened(self, event: Event) -> "Dossier":
-        """Journals an event, synced when this returns, and gives the dossier after it."""
-        self.journal.append(event)
-        return self.knowing(event)
+        """Journals an event, synced when this returns, and gives the dossier after it.
+
+        What others have added to the journal since is in it, too.
+        """
+        now = self.refreshed()
+        size = now.size + now.journal.append(event)
+        return replace(now.knowing(event), size=size).refreshed()
+
+    def refreshed(self) -> "Dossier":
+        """This dossier with what others have added to the journal since; itself when nothing was."""
+        if not self.journal.grown(self.size):
+            return self
+        reading = self.journal.read()
+        state = replay(_events(reading, self.sheet))
+        if state.attempt < self.state.attempt:  # not this journal any more: what is known stays, `rebuild` comes later
+            return replace(self, size=reading.size)
+        return replace(self, state=state, entries=reading.entries, problems=reading.problems, size=reading.size)
 
     def knowing(self, event: Event) -> "Dossier":
         """The dossier as it will be after an event that is not journalled yet."""
@@ -110,13 +129,19 @@ def open_dossier(space: Space, task: TaskId, clock: Clock) -> Dossier:
         raise SheetUnreadable(f"it belongs to task {sheet.task} of {sheet.client or 'the house'}, not here")
     journal = Journal(folder.run_journal, clock, space.path(f"staging/{task}/run.jsonl"))
     reading = journal.read()
-    begun = isinstance(next(iter(reading.events), None), TaskAdded)
-    events = reading.events if begun else (TaskAdded(task, sheet.agent, sheet.answer), *reading.events)
-    state = replay(events)
+    events = _events(reading, sheet)
+    begun, state = events == reading.events, replay(events)
     told = any(isinstance(event, Rebuilt) for event in reading.events)
     lost = bool(reading.events) and not begun and not told
     damage = tuple(_damage(reading, journal.shown, lost=lost, gap=_gap(events, state, highest)))
-    return Dossier(space, sheet, folder, state, reading.entries, reading.problems, journal, damage)
+    entries, problems, size = reading.entries, reading.problems, reading.size
+    return Dossier(space, sheet, folder, state, entries, problems, journal, damage, size)
+
+
+def _events(reading: Reading, sheet: TaskSheet) -> tuple[Event, ...]:
+    """The events of a journal; one that was never begun begins with the task's sheet."""
+    begun = isinstance(next(iter(reading.events), None), TaskAdded)
+    return reading.events if begun else (TaskAdded(sheet.task, sheet.agent, sheet.answer), *reading.events)
 
 
 def _damage(reading: Reading, path: str, *, lost: bool, gap: str) -> Iterator[Problem]:

@@ -2,6 +2,9 @@
 
 The driver decides nothing. It takes the first instruction that is due, does it, journals the event that came of it,
 and asks the plan again. Whatever goes wrong in one attempt ends that attempt only; a pen that is lost ends the run.
+
+A task is seen through by one driver at a time. Whoever wants it to go on meanwhile journals what they want and waits:
+the driver at work reads the journal before each decision.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,22 +19,23 @@ from ..memory.links import LinkLeadsOut
 from ..memory.view import View
 from ..memory.workspace import Workspace
 from ..subagents.definition import AgentDefinition
-from ..subagents.pool import Pool
 from .attempt import Attempt
 from .commit import Scribe, Written
 from .dossier import Dossier
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
+from .gateway.account import Account
 from .models import Models
 from .plan import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, due
 from .review import Reviewer
 from .reviewfile import write_review
 from .stop import StopSign
-from .transcript import read_transcript
-from .usage import Booking, book, usage_of_transcript
-
-SIDE_BY_SIDE = 8
+from .transcript import read_transcript, spent_in
+from .usage import Booking, book
+from .workshop import Workshop
 
 Say = Callable[[Dossier, str], None]
+Accounts = Callable[[Dossier, AgentId], Account]
+"""On whose account an agent works for a task."""
 
 
 @dataclass
@@ -42,6 +46,9 @@ class _Running:
 
     def happened(self, event: Event) -> None:
         self.dossier = self.dossier.happened(event)
+
+    def refresh(self) -> None:
+        self.dossier = self.dossier.refreshed()
 
     def draft(self, id_: str) -> DraftState:
         draft = self.dossier.state.draft(id_)
@@ -60,8 +67,9 @@ class Driver:
         workspace: Workspace,
         view: View,
         clock: Clock,
-        pool: Pool,
+        workshop: Workshop,
         models: Models,
+        accounts: Accounts,
         agents: Callable[[AgentId], AgentDefinition],
         scribe: Scribe,
         say: Say,
@@ -70,8 +78,9 @@ class Driver:
         self._workspace = workspace
         self._view = view
         self._clock = clock
-        self._pool = pool
+        self._workshop = workshop
         self._models = models
+        self._accounts = accounts
         self._agents = agents
         self._scribe = scribe
         self._say = say
@@ -85,21 +94,41 @@ class Driver:
         Raises RecoveryNeeded, PenLost or an OSError: what was journalled until then stands.
         """
         running = [_Running(dossier) for dossier in tasks]
-        slots = anyio.CapacityLimiter(SIDE_BY_SIDE)
         with anyio.CancelScope() as scope:
             self._stop.listen(lambda: scope.cancel() if self._stop.presses > 1 else None)
             try:
                 async with anyio.create_task_group() as group:
                     for task in running:
-                        group.start_soon(self._work, task, slots)
+                        group.start_soon(self._see_through, task)
             except BaseExceptionGroup as several:
                 raise _first_of(several) from several
         return tuple(task.dossier for task in running)
 
-    async def _work(self, task: _Running, slots: anyio.CapacityLimiter) -> None:
-        async with slots:
-            while (instruction := _first(due(task.dossier.state))) is not None:
-                if isinstance(instruction, Spawn) and self._stop.presses:
+    async def _see_through(self, task: _Running) -> None:
+        """The task to its end here, or, while another driver is at it, to the end that it comes to there."""
+        at_work, id_ = self._workshop.at_work, task.dossier.task
+        while (done := at_work.get(id_)) is not None:
+            with anyio.CancelScope() as patience:
+                self._stop.listen(patience.cancel)
+                if self._stop.presses:
+                    patience.cancel()
+                await done.wait()
+            if patience.cancelled_caught:
+                task.refresh()
+                return
+        task.refresh()
+        at_work[id_] = anyio.Event()
+        try:
+            await self._work(task)
+        finally:
+            at_work.pop(id_).set()
+
+    async def _work(self, task: _Running) -> None:
+        async with self._workshop.slots:
+            while True:
+                task.refresh()
+                instruction = _first(due(task.dossier.state))
+                if instruction is None or (isinstance(instruction, Spawn) and self._stop.presses):
                     break
                 before = task.dossier.state
                 try:
@@ -144,14 +173,17 @@ class Driver:
         """One attempt from its start in the journal to its end there, however it ends."""
         dossier = task.dossier
         definition = self._agents(dossier.sheet.agent)
-        model = self._models(dossier.sheet.model, definition, dossier.space.client).model
+        served = self._models(dossier.sheet.model, definition, dossier.space.client)
+        account = self._accounts(dossier, definition.id)
         task.happened(AttemptStarted(spawn.attempt))
         self._say(dossier, f"attempt {spawn.attempt} started")
 
         def say(text: str) -> None:
             self._say(dossier, text)
 
-        attempt = Attempt(self._workspace, self._view, self._pool, definition, model, dossier, self._clock, say)
+        attempt = Attempt(
+            self._workspace, self._view, self._workshop, definition, served, account, dossier, self._clock, say
+        )
         try:
             event = await attempt.run(spawn)
         except anyio.get_cancelled_exc_class():
@@ -177,8 +209,8 @@ class Driver:
 def book_attempt(dossier: Dossier, attempt: int, clock: Clock, seconds: float) -> None:
     """Books what an attempt cost, by its transcript; once, however often it is called."""
     sheet = dossier.sheet
-    usage = usage_of_transcript(read_transcript(dossier.folder.transcript(attempt)))
-    booking = Booking(dossier.task, attempt, sheet.agent, sheet.model, usage, 0.0, seconds)
+    spent = spent_in(read_transcript(dossier.folder.transcript(attempt)))
+    booking = Booking(dossier.task, attempt, sheet.agent, sheet.model, spent.usage, spent.cost_usd or 0.0, seconds)
     book(dossier.space, booking, clock.now())
 
 

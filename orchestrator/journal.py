@@ -51,10 +51,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a journal says, and the lines of it that could not be read."""
+    """What a journal says, the lines of it that could not be read, and its length in bytes."""
 
     entries: tuple[Entry, ...]
     problems: tuple[Problem, ...]
+    size: int = 0
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -66,12 +67,21 @@ class Journal:
 
     def __init__(self, path: Path, clock: Clock, shown_path: str | None = None) -> None:
         self.path = path
-        self._clock = clock
+        self.clock = clock
         self.shown = shown_path or str(path)
 
-    def append(self, event: Event) -> None:
-        """Adds one event, synced when this returns."""
-        append_line(self.path, event_line(event, self._clock.now()))
+    def append(self, event: Event) -> int:
+        """Adds one event, synced when this returns, and says by how many bytes the file grew."""
+        line = event_line(event, self.clock.now())
+        append_line(self.path, line)
+        return len(line.encode()) + 1
+
+    def grown(self, size: int) -> bool:
+        """Whether the file is longer than `size` bytes: somebody else has added to it."""
+        try:
+            return self.path.stat(follow_symlinks=False).st_size > size
+        except OSError:
+            return False
 
     def read(self) -> Reading:
         """Everything in the journal; a missing file is an empty one."""
@@ -82,7 +92,7 @@ class Journal:
         except OSError as e:
             reason = f"the run journal can't be read: {e.strerror or 'no reason given'}"
             return Reading((), (Problem(self.shown, 0, UNREADABLE, "error", reason),))
-        return parse_journal(data.decode(errors="replace"), self.shown)
+        return replace(parse_journal(data.decode(errors="replace"), self.shown), size=len(data))
 
     def events(self) -> tuple[Event, ...]:
         return self.read().events

@@ -32,8 +32,12 @@ class Unwritten(Journal):
         super().__init__(path, clock)
         self.added: list[Event] = []
 
-    def append(self, event: Event) -> None:
+    def append(self, event: Event) -> int:
         self.added.append(event)
+        return 0
+
+    def grown(self, size: int) -> bool:
+        return False
 
 
 class RehearsalDesk(Desk):

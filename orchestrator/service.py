@@ -398,7 +398,9 @@ class Service:
             yield Decider(desk, scribe, self._user), scribe
 
     def _work(self, on_progress: Progress | None, stop: StopSign | None, dry_run: bool) -> "Work":
+        from .gateway.gateway import Gateway
         from .work import Work
+        from .workshop import Workshop
 
         def say(dossier: Dossier, text: str) -> None:
             if on_progress is not None:
@@ -407,7 +409,7 @@ class Service:
         return Work(
             self._desk(dry_run),
             self._ids,
-            self._pool(),
+            Workshop(self._pool(), Gateway()),
             self._models(),
             self._user,
             self._model(),

@@ -2,20 +2,52 @@
 
 {"kind": "prefix", …}    model, system blocks, tools and limits as sent; the first line
 {"kind": "request", …}   what the worker added to the conversation, and the hash of the whole request
-{"kind": "reply", …}     what the model said, with its usage; `reused` when an earlier attempt had asked the same
+{"kind": "reply", …}     what the model said, its usage and cost; `reused` when an earlier attempt had asked the same
+{"kind": "lost", …}      a call that gave no whole reply: why, and what of it has to be paid as far as that is known
 {"kind": "tool", …}      a tool that the orchestrator answered, and the files that it showed
 """
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ..subagents.messages import BadMessage, Message, block_dict, parse_blocks, parse_message
-from ..subagents.model import ModelReply, Usage
+from ..subagents.model import LostCall, ModelReply, Usage
 from .premises import append_line
 
 VERSION = 1
 INPUTS = "inputs/"
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What calls used and cost: `cost_usd` is None as soon as one of them has no known price."""
+
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+    lost: int = 0
+
+    def with_reply(self, reply: ModelReply) -> "Spent":
+        return Spent(self.usage + reply.usage, _sum(self.cost_usd, reply.cost_usd), self.lost)
+
+    def with_lost(self, lost: LostCall) -> "Spent":
+        return Spent(self.usage + lost.usage, _sum(self.cost_usd, lost.cost_usd), self.lost + 1)
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
+def spent_in(lines: Iterable[Mapping[str, object]]) -> Spent:
+    """What was asked in a transcript, lost calls included; replies that were used again cost nothing."""
+    spent = Spent()
+    for line in lines:
+        if line.get("kind") == "reply" and line.get("reused") is False and (reply := _reply_of(line)) is not None:
+            spent = spent.with_reply(reply)
+        elif line.get("kind") == "lost" and (lost := _lost_of(line)) is not None:
+            spent = spent.with_lost(lost)
+    return spent
 
 
 def write_line(path: Path, line: Mapping[str, object]) -> None:
@@ -81,14 +113,14 @@ def reply_dict(reply: ModelReply) -> dict[str, object]:
     return {
         "content": [block_dict(block) for block in reply.content],
         "stop_reason": reply.stop_reason,
-        "usage": {
-            "input": reply.usage.input,
-            "cache_write": reply.usage.cache_write,
-            "cache_read": reply.usage.cache_read,
-            "output": reply.usage.output,
-        },
+        "usage": asdict(reply.usage),
+        "cost_usd": reply.cost_usd,
         "model": reply.model,
     }
+
+
+def lost_dict(lost: LostCall) -> dict[str, object]:
+    return {"reason": lost.reason, "usage": asdict(lost.usage), "cost_usd": lost.cost_usd}
 
 
 def _reply_of(line: Mapping[str, object]) -> ModelReply | None:
@@ -96,11 +128,33 @@ def _reply_of(line: Mapping[str, object]) -> ModelReply | None:
         case {
             "content": list(content),
             "stop_reason": str(stop_reason),
-            "usage": {"input": int(i), "cache_write": int(w), "cache_read": int(r), "output": int(o)},
+            "usage": dict(usage),
             "model": str(model),
         }:
             try:
-                return ModelReply(parse_blocks(content), stop_reason, Usage(i, w, r, o), model)
-            except BadMessage:
+                return ModelReply(parse_blocks(content), stop_reason, _usage_of(usage), model, _cost_of(line))
+            except (BadMessage, TypeError):
                 return None
     return None
+
+
+def _lost_of(line: Mapping[str, object]) -> LostCall | None:
+    match line:
+        case {"reason": str(reason), "usage": dict(usage)}:
+            try:
+                return LostCall(reason, _usage_of(usage), _cost_of(line))
+            except TypeError:
+                return None
+    return None
+
+
+def _usage_of(stored: Mapping[str, object]) -> Usage:
+    """Raises TypeError for what is no usage."""
+    if not all(isinstance(count, int) for count in stored.values()):
+        raise TypeError("a usage is made of whole numbers")
+    return Usage(**stored)  # type: ignore[arg-type]
+
+
+def _cost_of(line: Mapping[str, object]) -> float | None:
+    cost = line.get("cost_usd", 0.0)
+    return float(cost) if isinstance(cost, int | float) else None

@@ -101,20 +101,6 @@ def spent_on(space: Space, day: str) -> float:
     return sum(b.cost_usd for b, time in bookings(space) if time.startswith(day))
 
 
-def usage_of_transcript(lines: tuple[Mapping[str, object], ...]) -> Usage:
-    """The sum of what was asked in an attempt; replies that were used again cost nothing."""
-    total = Usage()
-    for line in lines:
-        match line:
-            case {
-                "kind": "reply",
-                "reused": False,
-                "usage": {"input": int(i), "cache_write": int(w), "cache_read": int(r), "output": int(o)},
-            }:
-                total = total + Usage(i, w, r, o)
-    return total
-
-
 def _months(space: Space) -> Iterator[tuple[str, bytes]]:
     """Name and content of each month's file; what a link leads to is not read, `doctor` names it."""
     try:

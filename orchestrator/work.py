@@ -12,15 +12,14 @@ from ..staging.folder import TaskSheet, look_at_inputs
 from ..staging.policy import refused
 from ..staging.verdict import SentBack
 from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
-from ..subagents.model import Model
-from ..subagents.pool import Pool
 from .commit import Scribe
 from .desk import Desk
 from .dossier import Dossier, place_attempt
 from .driver import Driver
 from .errors import BadRequest
 from .events import AttemptLost, Judged, Resumed, TaskAdded
-from .models import OFFLINE, SCRIPTED, Models, follows_remarks
+from .gateway.account import Account, Amount, Caps
+from .models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
 from .naming import free_target
 from .plan import AskPerson, DraftState, due
 from .premises import own
@@ -28,12 +27,13 @@ from .projects import project_of
 from .rebuild import rebuild
 from .rehearsal import foretold
 from .requests import DelegateRequest
-from .results import DelegateResult, TaskView
+from .results import DelegateResult, TaskView, UsageTotals
 from .settle import Settled, settle
 from .stop import StopSign
 from .usage import place as usage_place
 from .usage import totals
 from .views import draft_view, task_view
+from .workshop import Workshop
 
 RESEARCHER = "researcher"
 _GOES_ON = frozenset({"failed", "timed_out", "interrupted", "cancelled", "quarantined"})
@@ -61,7 +61,7 @@ class Work:
         self,
         desk: Desk,
         ids: Ids,
-        pool: Pool,
+        workshop: Workshop,
         models: Models,
         user: str,
         model: str,
@@ -71,7 +71,7 @@ class Work:
         self._desk = desk
         self._workspace = desk.view.workspace
         self._ids = ids
-        self._pool = pool
+        self._workshop = workshop
         self._models = models
         self._user = f"user:{user}"
         self._model = model
@@ -158,19 +158,19 @@ class Work:
 
     def _check_follows_remarks(self, dossier: Dossier, draft: DraftState) -> None:
         """Raises what `_check_can_go_on` raises, and BadRequest for offline: it would quote the same passages again."""
-        model = self._check_can_go_on(dossier)
-        if not follows_remarks(model.name) and draft.status not in {"committed", "duplicate", "approved"}:
+        served = self._check_can_go_on(dossier)
+        if not follows_remarks(served.model.name) and draft.status not in {"committed", "duplicate", "approved"}:
             raise BadRequest(
                 f"{draft.id}: the offline model finds and quotes, it can't follow remarks; edit the draft, or give the "
                 "task to a model",
                 hint=f"onepen edit {draft.id}",
             )
 
-    def _check_can_go_on(self, dossier: Dossier) -> Model:
+    def _check_can_go_on(self, dossier: Dossier) -> Served:
         """The model that goes on; raises NoSuchAgent, UnknownModel, NeedsModel, ScriptUnreadable or LinkLeadsOut."""
         place_attempt(dossier, dossier.state.attempt + 1)
         usage_place(dossier.space, self._desk.clock.now())
-        return self._models(dossier.sheet.model, self._agent(dossier.sheet.agent), dossier.space.client).model
+        return self._models(dossier.sheet.model, self._agent(dossier.sheet.agent), dossier.space.client)
 
     @staticmethod
     def _model_name(name: str, definition: AgentDefinition) -> str:
@@ -240,14 +240,21 @@ class Work:
             self._workspace,
             self._desk.view,
             self._desk.clock,
-            self._pool,
+            self._workshop,
             self._models,
+            self._account,
             self._agent,
             scribe,
             self._say,
             self._stop,
         )
         return await driver.run(tuple(tasks)), driver.notices
+
+    def _account(self, dossier: Dossier, agent: AgentId) -> Account:
+        """On whose account an agent works for a task; what its earlier attempts cost counts."""
+        usage, cost, _ = totals(dossier.space).get(dossier.task, (UsageTotals(), 0.0, 0.0))
+        tokens = usage.input + usage.cache_write + usage.cache_read + usage.output
+        return Account(dossier.space.client, dossier.task, agent, Caps(), Amount(cost, tokens))
 
     def _found_again(self, dossier: Dossier) -> tuple[Dossier, tuple[str, ...]]:
         """A task as it can go on, and what a person should know: with the pen held, nobody works on it.

@@ -1,11 +1,15 @@
 """What stands behind a worker's requests: the seam between the pool and the orchestrator."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from .errors import SubagentFault
 from .messages import Message
 from .model import ModelReply
+
+Paused = Callable[[], AbstractContextManager[None]]
+"""Entered while a worker has to wait for what is not its doing (a server's limit): its time stands still inside."""
 
 
 class RequestRefused(SubagentFault):
@@ -19,8 +23,11 @@ class RequestRefused(SubagentFault):
 class Host(Protocol):
     """Answers one worker. A call is cancelled when its worker is gone; any other error than a refusal ends the run."""
 
-    async def model(self, delta: tuple[Message, ...], prefix_sha: str) -> ModelReply:
-        """The model's reply to the conversation with `delta` added; raises RequestRefused."""
+    async def model(self, delta: tuple[Message, ...], prefix_sha: str, paused: Paused) -> ModelReply:
+        """The model's reply to the conversation with `delta` added; raises RequestRefused.
+
+        `paused` stops the worker's clock for as long as the call is not even made.
+        """
         ...
 
     async def tool(self, name: str, input: Mapping[str, object]) -> tuple[str, bool]:  # noqa: A002

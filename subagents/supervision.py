@@ -1,8 +1,8 @@
 """One running worker, seen from the orchestrator: it answers requests, keeps the limits and says how it ended."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
 from signal import Signals
@@ -69,6 +69,7 @@ class Supervision:
         self._waiting: deque[wire.FromWorker | wire.Noise] = deque()
         self._noise = 0
         self._refused_line: str | None = None
+        self._time = anyio.CancelScope()
         self._stop = anyio.Event()
         self._stdout_read = anyio.Event()
         self._stderr_read = anyio.Event()
@@ -101,11 +102,21 @@ class Supervision:
         return outcome
 
     async def _outcome(self) -> _Outcome:
-        limits = self._assignment.limits
-        with anyio.move_on_after(limits.seconds):
+        self._time.deadline = anyio.current_time() + self._assignment.limits.seconds
+        with self._time:
             outcome = await self._until_stopped(self._converse)
             return Stopped(0.0) if outcome is None else outcome
         return TimedOut("time", 0.0)
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        """The attempt's time stands still inside; silence is no matter, since something is owed to the worker."""
+        left = self._time.deadline - anyio.current_time()
+        self._time.deadline = inf
+        try:
+            yield
+        finally:
+            self._time.deadline = anyio.current_time() + left
 
     async def _until_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
         """What `work` comes to, or None if `stop` was called before."""
@@ -154,7 +165,7 @@ class Supervision:
         try:
             with self._child.while_alive():
                 if isinstance(message, wire.ModelRequested):
-                    said = await self._host.model(message.delta, message.prefix_sha)
+                    said = await self._host.model(message.delta, message.prefix_sha, self._paused)
                     reply = wire.ModelReplied(
                         task=task, attempt=attempt, id=message.id, content=said.content, stop_reason=said.stop_reason
                     )

@@ -8,10 +8,16 @@ import anyio
 import pytest
 
 from onepen.orchestrator.conversation import Conversation, Prefix, not_an_extension
-from onepen.orchestrator.transcript import read_transcript, shows_inputs, stored_messages, stored_replies
-from onepen.orchestrator.usage import usage_of_transcript
+from onepen.orchestrator.transcript import (
+    Spent,
+    read_transcript,
+    shows_inputs,
+    spent_in,
+    stored_messages,
+    stored_replies,
+)
 from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, assistant, user
-from onepen.subagents.model import Listener, ModelReply, ModelRequest, Usage
+from onepen.subagents.model import Listener, ModelReply, ModelRequest, OnLost, Usage
 from onepen.subagents.pool import RequestRefused
 from onepen.testing.scripted import ScriptedModel
 
@@ -28,7 +34,12 @@ def talk(conversation: Conversation, *delta: Message, sha: str = PREFIX.sha) -> 
 
 
 def conversation(path: Path, model: ScriptedModel | None = None, turns: int = 5, **more: object) -> Conversation:
-    return Conversation(path, model or ScriptedModel(SCRIPT), PREFIX, agent="researcher", turns=turns, **more)  # type: ignore[arg-type]
+    asked = model or ScriptedModel(SCRIPT)
+
+    async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
+        return await asked.reply(request)
+
+    return Conversation(path, ask, PREFIX, agent="researcher", turns=turns, **more)  # type: ignore[arg-type]
 
 
 def result(reply: ModelReply) -> Message:
@@ -44,7 +55,7 @@ def test_the_prefix_is_the_first_line_and_each_reply_is_stored(tmp_path: Path) -
     assert [line["kind"] for line in lines] == ["prefix", "request", "reply", "request", "reply"]
     assert (lines[0]["model"], lines[0]["system"], lines[0]["sha"]) == ("scripted", ["rules\n"], "f" * 64)
     assert stored_messages(path) == (TASK, first.message, result(first), second.message)
-    assert usage_of_transcript(lines) == one.usage == Usage(input=16, output=4)
+    assert spent_in(lines) == one.spent == Spent(Usage(input=16, output=4))
 
 
 def test_a_request_is_stored_before_the_model_is_asked(tmp_path: Path) -> None:
@@ -106,10 +117,10 @@ def test_a_later_attempt_uses_stored_replies_again_as_long_as_it_asks_the_same(t
     model = ScriptedModel(SCRIPT)
     second = conversation(tmp_path / "2.jsonl", model, stored=stored)
     reply = talk(second, TASK)
-    assert (model.requests, second.usage, second.reused) == ([], Usage(), 1)
+    assert (model.requests, second.spent, second.reused) == ([], Spent(), 1)
     talk(second, result(reply))
     assert len(model.requests) == 1
-    assert usage_of_transcript(read_transcript(tmp_path / "2.jsonl")) == Usage(input=9, output=1)
+    assert spent_in(read_transcript(tmp_path / "2.jsonl")) == Spent(Usage(input=9, output=1))
     other = ScriptedModel(SCRIPT)
     talk(conversation(tmp_path / "3.jsonl", other, stored=stored), user(Text("# Task\n\nSomething else?")))
     assert len(other.requests) == 1

@@ -14,7 +14,8 @@ import pytest
 
 from onepen.subagents import supervision
 from onepen.subagents.ending import Ending, Failed, Reported, Stopped, TimedOut
-from onepen.subagents.messages import Text
+from onepen.subagents.host import Paused
+from onepen.subagents.messages import Message, Text
 from onepen.subagents.model import ModelReply, Usage
 from onepen.subagents.pool import Limits, ProcessPool, RequestRefused
 from onepen.testing.bench import Bench, ScriptedHost
@@ -174,6 +175,21 @@ def test_a_worker_that_waits_for_an_answer_may_be_silent(bench: Bench) -> None:
 
     ending = bench.run(worker(["ask", {}], DONE), ScriptedHost([slow]), limits=Limits(seconds=20, silence=0.5))
     assert isinstance(ending, Reported)
+
+
+def test_a_worker_s_time_stands_still_while_its_call_waits_for_a_server(bench: Bench) -> None:
+    """The wait is longer than the time limit; what comes after it is limited as before."""
+
+    class Waiting(ScriptedHost):
+        async def model(self, delta: tuple[Message, ...], prefix_sha: str, paused: Paused) -> ModelReply:
+            with paused():
+                await anyio.sleep(1.2)
+            return SAID
+
+    ending = bench.run(worker(["ask", {}], DONE), Waiting(), limits=SHORT)
+    assert isinstance(ending, Reported) and ending.seconds > SHORT.seconds
+    ending = bench.run(worker(["ask", {}], ["sleep", 600]), Waiting(), limits=SHORT, attempt=2)
+    assert isinstance(ending, TimedOut) and ending.seconds < 1.2 + SHORT.seconds + 1
 
 
 def test_sigterm_ignored(bench: Bench) -> None:

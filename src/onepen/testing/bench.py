@@ -13,6 +13,7 @@ from onepen.memory.ids import AgentId, TaskId
 from onepen.memory.snapshot import SNAPSHOT_FILES
 from onepen.subagents.definition import AgentDefinition, parse_definition
 from onepen.subagents.drafting import Drafting
+from onepen.subagents.host import Paused
 from onepen.subagents.messages import Message, ToolResult, ToolUse
 from onepen.subagents.model import ModelReply, Usage
 from onepen.subagents.pool import Assignment, Ending, Host, Limits, ProcessPool
@@ -161,7 +162,7 @@ class ScriptedHost:
     told: list[str] = field(default_factory=list)
     prefixes: set[str] = field(default_factory=set)
 
-    async def model(self, delta: tuple[Message, ...], prefix_sha: str) -> ModelReply:
+    async def model(self, delta: tuple[Message, ...], prefix_sha: str, paused: Paused) -> ModelReply:
         self.heard.append(delta)
         self.prefixes.add(prefix_sha)
         reply = self.replies[len(self.heard) - 1]

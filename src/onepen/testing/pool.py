@@ -1,6 +1,7 @@
 """A pool without processes: the worker's own loop and tools, run in a thread; and endings on demand."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import anyio
@@ -53,7 +54,7 @@ def _attempt(assignment: Assignment, host: Host) -> ReportInput:
         return anyio.from_thread.run(host.tool, name, given)
 
     def ask(delta: tuple[Message, ...]) -> Said:
-        reply = anyio.from_thread.run(host.model, delta, prefix)
+        reply = anyio.from_thread.run(host.model, delta, prefix, nullcontext)
         return Said(reply.content, reply.stop_reason)
 
     toolbox = Toolbox(assignment.agent.tools, reading, drafting, search)
