@@ -2,6 +2,7 @@
 
 from .asked import Asked
 from .rules import RulesUnreadable
-from .server import MessagesApi, Seen
+from .seen import Seen
+from .server import MessagesApi
 
 __all__ = ["Asked", "MessagesApi", "RulesUnreadable", "Seen"]

@@ -1,7 +1,7 @@
 """What the double does with one request: pure, from what came and the rules to an answer; the server carries it out."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +11,6 @@ from .faults import Refused, error_event, refused, told
 from .reply import Event, Reply, build, events
 from .rules import Counted, Fault, Rule
 
-Usage = Callable[[Asked], Counted | None]
 PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>\n"
 
 
@@ -40,12 +39,18 @@ def say_no(no: Refused, request_id: str, *, delay: float = 0.0, headers: Mapping
 
 
 def whole(
-    status: int, body: bytes, request_id: str, headers: Mapping[str, str], *, kind: str = "json", delay: float = 0.0
+    status: int,
+    body: bytes,
+    request_id: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    kind: str = "application/json",
+    delay: float = 0.0,
 ) -> Answer:
     """An answer in one piece."""
     said = {
-        "content-type": "application/json" if kind == "json" else "text/html", "content-length": str(len(body)),
-        "request-id": request_id, **headers,
+        "content-type": kind, "content-length": str(len(body)),
+        "request-id": request_id, **(headers or {}),
     }  # fmt: skip
     return Answer(status, http.head(status, said), (body,), delay=delay)
 
@@ -61,7 +66,7 @@ def by_rule(
             assert fault is not None
             return say_no(refused(fault, now), request_id, delay=rule.delay, headers=headers)
         case "not_json":
-            return whole(502, PAGE, request_id, headers, kind="html", delay=rule.delay)
+            return whole(502, PAGE, request_id, headers, kind="text/html", delay=rule.delay)
         case "reset" | "refuse":
             assert fault is not None
             return Answer(0, delay=rule.delay, ending="reset", refuse=fault.seconds)

@@ -1,8 +1,11 @@
 """A request as rules see it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+LABELS = frozenset({"role", "type", "id", "tool_use_id", "signature", "data", "media_type", "ttl"})
+"""Fields that hold no words."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +42,14 @@ def asked(to: str, n: int, since: float, body: Mapping[str, Any]) -> Asked:
     )  # fmt: skip
 
 
-def texts(value: object) -> Iterator[str]:
-    """All texts in a value of JSON's types, except the names of fields."""
+def texts(value: object, without: Container[str] = LABELS) -> Iterator[str]:
+    """All texts in a value of JSON's types, except the names of fields and what stands in the fields `without`."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from texts(inner)
+        for name, inner in value.items():
+            if name not in without:
+                yield from texts(inner, without)
     elif isinstance(value, list):
         for inner in value:
-            yield from texts(inner)
+            yield from texts(inner, without)

@@ -9,6 +9,7 @@ MODELS = (
     "claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-sonnet-5", "claude-opus-5",
     "claude-opus-4-8", "claude-sonnet-4-6", "claude-haiku-4-5",
 )  # fmt: skip
+OUTPUT_LIMIT = 64_000
 LINES = ("haiku", "sonnet", "opus")
 
 
@@ -18,7 +19,7 @@ def one_model(name: str) -> dict[str, Any]:
         "type": "model", "id": name, "display_name": name.replace("-", " ").title(), "lifecycle": "active",
         "created_at": "2026-09-01T00:00:00Z", "deprecated_at": None, "retires_at": None, "capabilities": None,
         "line": next((line for line in LINES if line in name), None),
-        "max_input_tokens": 1_000_000, "max_tokens": 64_000,
+        "max_input_tokens": 1_000_000, "max_tokens": OUTPUT_LIMIT,
     }  # fmt: skip
 
 

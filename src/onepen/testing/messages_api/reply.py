@@ -49,7 +49,9 @@ def build(rule: Rule, asked: Asked, raw: bytes, usage: Counted | None = None) ->
     print_ = hashlib.sha256(raw).hexdigest()
     blocks = tuple(_block(said, f"{print_[:16]}{k:02}") for k, said in enumerate(rule.reply))
     stop = rule.stop_reason or _stop(rule.reply)
-    counted = rule.usage or usage or Counted(input=estimate(asked.body), output=_written(blocks))
+    counted = rule.usage or (usage or Counted(input=estimate(asked.body))).model_copy(
+        update={"output": _written(blocks)}
+    )
     return Reply(f"msg_{print_[:24]}", asked.model, blocks, stop, rule.stop_details, counted)
 
 

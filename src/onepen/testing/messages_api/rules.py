@@ -157,6 +157,11 @@ class Rule(_Told):
     fault: Annotated[Fault | None, BeforeValidator(_spelled_out)] = None
     """What goes wrong; a number is a status, a text a kind."""
 
+    @property
+    def replies(self) -> bool:
+        """Whether the answer is a reply, be it one that breaks."""
+        return self.fault is None or self.fault.kind in ("cut", "reset_in_reply", "error_event", "drip")
+
     def fits(self, asked: Asked) -> bool:
         """Whether the rule is for this request; how often it was used isn't asked here."""
         return (
@@ -203,6 +208,8 @@ class Script(_Told):
     """The one key that is taken; by default any is."""
     strict: bool = True
     """Whether requests are refused that the real API refuses."""
+    cache: bool = False
+    """Whether usage that a rule doesn't tell is counted by a simple cache; by default nothing is cached."""
 
 
 def read_script(path: Path) -> Script:

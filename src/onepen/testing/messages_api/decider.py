@@ -1,0 +1,118 @@
+"""Decides what each request is answered: what is refused, which rule speaks, what needs no rule."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from .answer import Answer, by_rule, say_no, whole
+from .asked import Asked, asked
+from .caching import Cache
+from .dialogue import canonical
+from .faults import Refused, bad
+from .http import Request
+from .models import MODELS, listing, one_model
+from .refusals import Known, refusal
+from .reply import Reply, estimate
+from .rules import Counted, Rule, parse_rule
+from .seen import endpoint
+from .shape import BLOCKS
+
+ByHand = Callable[[Asked], Rule | Mapping[str, object] | None]
+
+
+class Decider:
+    """The rules, how often each was used, and what the server has said so far; knows neither time nor network."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule | Mapping[str, object] | ByHand],
+        *,
+        models: Sequence[str] | None = None,
+        key: str | None = None,
+        strict: bool = True,
+        cache: bool = False,
+    ) -> None:
+        self.key = key
+        self._cache = Cache() if cache else None
+        self._models = tuple(MODELS if models is None else models)
+        self._kinds: set[str] = set()
+        self._paused: set[str] = set()
+        self._signed: set[str] = set()
+        self._known = Known(self._models, key, strict, self._kinds, self._paused, self._signed)
+        self.say(rules)
+
+    def say(self, rules: Sequence[Rule | Mapping[str, object] | ByHand]) -> None:
+        """Other rules from now on, all of them unused; raises RulesUnreadable."""
+        self._rules = tuple(rule if callable(rule) else parse_rule(rule, f"rule {k}") for k, rule in enumerate(rules))
+        self._used: Counter[int] = Counter()
+        self._to: Counter[str] = Counter()
+        self._first: float | None = None
+        for rule in self._rules:
+            if isinstance(rule, Rule):
+                self._kinds.update(said.block["type"] for said in rule.reply if said.block is not None)
+        self._kinds.difference_update(BLOCKS)
+
+    def decide(self, request: Request, request_id: str, now: float) -> Answer:
+        """`now` is in seconds, from any beginning."""
+        to = endpoint(request)
+        if to is None:
+            return say_no(Refused(404, "not_found_error", "Not found"), request_id)
+        self._first = now if self._first is None else self._first
+        self._to[to] += 1
+        body, no = refusal(request, to, self._known)
+        if no is not None:
+            return say_no(no, request_id)
+        question = asked(to, self._to[to], now - self._first, body)
+        number, rule = self._choose(question)
+        if to == "messages" and body.get("max_tokens") == 0 and (rule is None or rule.fault is None):
+            rule = (rule or Rule()).model_copy(update={"reply": (), "stop_reason": "max_tokens"})
+        if rule is None or (to != "messages" and rule.fault is None):
+            return self._without_rule(request, question, request_id)
+        answer = by_rule(rule, question, request.body, request_id, datetime.now(UTC), self._cached(rule, body, now))
+        if answer.reply is not None:
+            self._remember(answer.reply)
+        return replace(answer, rule=number)
+
+    def _choose(self, question: Asked) -> tuple[int | None, Rule | None]:
+        for k, rule in enumerate(self._rules):
+            if not isinstance(rule, Rule):
+                made = rule(question)
+                if made is not None:
+                    return k, parse_rule(made, f"rule {k}")
+            elif rule.fits(question) and (rule.times is None or self._used[k] < rule.times):
+                self._used[k] += 1
+                return k, rule
+        return None, None
+
+    def _cached(self, rule: Rule, body: Mapping[str, Any], now: float) -> Counted | None:
+        """Input tokens as the cache counts them; a rule's own count comes first, and a fault before the reply."""
+        if self._cache is None or rule.usage is not None or not rule.replies:
+            return None
+        plain, written, read = self._cache.use(body, now)
+        return Counted(input=plain, cache_write=written, cache_read=read)
+
+    def _remember(self, reply: Reply) -> None:
+        """What the server has to take back as it said it."""
+        content = [block.whole for block in reply.blocks]
+        self._kinds.update(block["type"] for block in content if block["type"] not in BLOCKS)
+        self._signed.update(canonical(block) for block in content if block["type"] == "thinking")
+        if reply.stop_reason == "pause_turn":
+            self._paused.add(canonical(content))
+
+    def _without_rule(self, request: Request, question: Asked, request_id: str) -> Answer:
+        """What needs no rule is answered; a question that no rule fits is a fault of the test, and told at once."""
+        match question.to:
+            case "count_tokens":
+                parts = {name: question.body.get(name) for name in ("system", "tools", "messages")}
+                return whole(200, json.dumps({"input_tokens": estimate(parts)}).encode(), request_id)
+            case "models":
+                return whole(200, listing(self._models, request.query), request_id)
+            case "model":
+                name = request.path.rpartition("/")[2]
+                if name not in self._models:
+                    return say_no(Refused(404, "not_found_error", f"model: {name}"), request_id)
+                return whole(200, json.dumps(one_model(name)).encode(), request_id)
+        return say_no(bad(f"no rule of the double fits request {question.n}, turn {question.turn}"), request_id)
