@@ -16,8 +16,11 @@ import anyio
 from onepen.memory.ids import TaskId
 from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.gateway.gateway import Gateway
 from onepen.orchestrator.models import Resolver
 from onepen.orchestrator.service import DelegateRequest, Service
+from onepen.orchestrator.setup import NOTHING
+from onepen.orchestrator.workshop import Workshop
 from onepen.subagents.pool import ProcessPool
 
 EXAMPLES = Path(__file__).resolve().parent
@@ -203,14 +206,15 @@ def main() -> None:
     assert f'timezone = "{ZONE.key}"' in text
     settings.write_text(text, encoding="utf-8")
     calendar = Calendar()
+    workshop = Workshop(ProcessPool(), Gateway())
     service = Service(
         open_workspace(PLACE),
         clock=calendar,
         ids=Ids(),
-        pool=ProcessPool,
+        workshop=lambda: workshop,
         models=Resolver,
         user="rosa",
-        model=lambda: "offline",
+        setup=lambda: NOTHING,
     )
     Story(service, calendar).tell()
     assert service.doctor().as_json()["ok"], service.doctor()

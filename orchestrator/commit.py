@@ -1,6 +1,6 @@
 """The one module that holds the pen: it turns what was decided into changes, and writes them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -8,7 +8,7 @@ from typing import Self
 
 from ..memory.change import Change, FileEntry, Put
 from ..memory.clock import Clock
-from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen, PutRefused
+from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen, PenLost, PutRefused, RecoveryNeeded
 from ..memory.commit.rehearsal import Foreseen as Foreseen
 from ..memory.commit.rehearsal import Rehearsal
 from ..memory.files import sha256
@@ -20,7 +20,7 @@ from ..memory.target import CardTarget, FileTarget
 from ..memory.text.card import CardEdit, CardExists, EditRefused
 from ..memory.text.clip import clip
 from ..memory.view import View
-from ..memory.workspace import Space, Workspace
+from ..memory.workspace import Space
 from ..staging.draft import Draft, edit_of, file_bytes
 from ..staging.verdict import Accepted
 from . import door
@@ -32,6 +32,9 @@ from .redact import Known
 from .review import Examined, file_entry
 
 _WHAT = 160
+
+Broken = PenLost | RecoveryNeeded
+"""What ends a held pen: nothing more can be written with it."""
 
 
 @dataclass(frozen=True)
@@ -51,29 +54,55 @@ class NotWritten:
     reason: str
 
 
+@dataclass(frozen=True)
+class Lender:
+    """Whose pen it is, where a scribe has it on loan."""
+
+    broke: Callable[[Broken], None]
+    given_back: Callable[[], None]
+
+
 class Scribe:
-    """The held pen of a workspace, and what the orchestrator writes with it.
+    """The pen of a workspace for a piece of work, and what the orchestrator writes with it.
 
     `reconcile` brings the indexes in line with cards edited by hand; do it once when a session begins. Nothing that
-    holds a secret is written (SecretRefused): neither one of `known` nor one that has the shape of one.
+    holds a secret is written (SecretRefused): neither one of `known` nor one that has the shape of one. What `notices`
+    tells is what came up in this scribe's own doing, also where the pen is lent to several at once.
     """
 
-    def __init__(self, workspace: Workspace, view: View, pen: Pen | Rehearsal, known: Known | None = None) -> None:
-        self._workspace = workspace
+    def __init__(
+        self,
+        view: View,
+        pen: Pen | Rehearsal,
+        known: Known | None = None,
+        *,
+        lender: Lender | None = None,
+        told: Sequence[Problem] = (),
+    ) -> None:
         self._view = view
         self._pen = pen
         self._known = known or Known()
+        self._lender = lender
+        self._told = list(told)
+        self._returned = False
         self.reconciled: list[Commit] = []
 
     @classmethod
     def open(cls, view: View, clock: Clock, *, wait: float = 10.0, known: Known | None = None) -> "Scribe":
         """Takes the pen within `wait` seconds and finishes what a crash left; raises PenHeld, RedoDamaged, OSError."""
-        return cls(view.workspace, view, Pen.open(view.workspace, clock, wait=wait), known)
+        pen = Pen.open(view.workspace, clock, wait=wait)
+        return cls(view, pen, known, told=pen.recovered)
 
     @classmethod
     def rehearse(cls, view: Foreseen, clock: Clock, *, known: Known | None = None) -> "Scribe":
         """Takes no pen: what is written shows in `view` alone; raises NetworkFileSystem or RedoDamaged."""
-        return cls(view.workspace, view, Rehearsal.open(view, clock), known)
+        return cls(view, Rehearsal.open(view, clock), known)
+
+    def lend(self, known: Known | None, lender: Lender, *, told: bool) -> "Scribe":
+        """The same pen for another piece of work; with `told` that begins with what was told to this scribe."""
+        loan = Scribe(self._view, self._pen, known, lender=lender, told=self._told if told else ())
+        loan.reconciled = list(self.reconciled) if told else []
+        return loan
 
     @property
     def rehearsed(self) -> bool:
@@ -81,8 +110,14 @@ class Scribe:
         return isinstance(self._pen, Rehearsal)
 
     @property
+    def lent(self) -> bool:
+        """Whether the pen is another's, who finished what a crash left when it was opened."""
+        return self._lender is not None
+
+    @property
     def recovered(self) -> tuple[Problem, ...]:
-        return self._pen.recovered
+        """What opening the pen rolled forward, and what came up since in this scribe's own doing."""
+        return self._pen.recovered if isinstance(self._pen, Rehearsal) else tuple(self._told)
 
     def notices(self) -> tuple[str, ...]:
         """What a person should know: what recovery did, and which hand edits were indexed."""
@@ -96,7 +131,8 @@ class Scribe:
 
     def reconcile(self, spaces: Sequence[Space]) -> None:
         for space in spaces:
-            commit = self._pen.reconcile(space)
+            with self._noting():
+                commit = self._pen.reconcile(space)
             if commit is not None:
                 self.reconciled.append(commit)
 
@@ -125,7 +161,8 @@ class Scribe:
         """Every change goes through here; `allow_secret` is a person's explicit word for this one."""
         if not allow_secret:
             door.check(change, self._known.held)
-        return self._pen.commit(change)
+        with self._noting():
+            return self._pen.commit(change)
 
     def _had(self, space: Space, state: DraftState, key: str, id_: str) -> tuple[Event, Written | NotWritten]:
         """What it means that the key is taken: by this very draft before a crash, or by another one."""
@@ -134,6 +171,11 @@ class Scribe:
             return Committed(state.id, id_), Written(id_, commit.paths, again=True)
         reason = f"{key} was committed already, as {id_}" + (f" by draft {commit.draft}" if commit else "")
         return CommitRefused(state.id, "duplicate", reason), NotWritten("duplicate", reason)
+
+    def done(self, space: Space, key: str) -> Commit | None:
+        """The commit of a space that was made under this key; a rehearsal looks for none."""
+        id_ = self._pen.commit_of(space, key) if isinstance(self._pen, Pen) else None
+        return None if id_ is None else next((c for c in read_commits(self._view, space) if c.id == id_), None)
 
     def log(
         self, space: Space, kind: str, text: str, who: str, *, key: str | None = None, allow_secret: bool = False
@@ -150,27 +192,49 @@ class Scribe:
             return known
 
     def add_card(
-        self, space: Space, target: CardTarget, title: str, text: str, who: str, *, allow_secret: bool = False
+        self,
+        space: Space,
+        target: CardTarget,
+        title: str,
+        text: str,
+        who: str,
+        *,
+        key: str | None = None,
+        allow_secret: bool = False,
     ) -> Commit:
         """A new card with its index block; raises IdIsTaken or SecretRefused."""
         edit = CardEdit(target, "create", text=text, title=title)
         log = (("added", f"{target}: {title}"),)
+        change = Change(client=space.client, what=f"{target}: created", who=who, edit=edit, log=log, key=key)
         with _taken("project" if target.shelf == "projects" else "research", target.card):
-            change = Change(client=space.client, what=f"{target}: created", who=who, edit=edit, log=log)
             return self._commit(change, allow_secret=allow_secret)
 
     def add_client(
-        self, client: ClientId, title: str, planned: Sequence[Planned], who: str, *, allow_secret: bool = False
+        self,
+        client: ClientId,
+        title: str,
+        planned: Sequence[Planned],
+        who: str,
+        *,
+        key: str | None = None,
+        allow_secret: bool = False,
     ) -> Commit:
         """A new client's space; raises IdIsTaken when one of its files is there, or SecretRefused."""
         puts = tuple(Put(p.path, p.data) for p in planned)
         log = (("added", f"client {client}: {title}"),)
-        change = Change(client=client, what=f"clients/{client}: created", who=who, puts=puts, log=log)
+        change = Change(client=client, what=f"clients/{client}: created", who=who, puts=puts, log=log, key=key)
         with _taken("client", client):
             return self._commit(change, allow_secret=allow_secret)
 
     def add_agent(
-        self, agent: AgentId, planned: Planned, description: str, who: str, *, allow_secret: bool = False
+        self,
+        agent: AgentId,
+        planned: Planned,
+        description: str,
+        who: str,
+        *,
+        key: str | None = None,
+        allow_secret: bool = False,
     ) -> Commit:
         """A new agent's definition and its line in the registry; raises IdIsTaken or SecretRefused."""
         change = Change(
@@ -180,12 +244,37 @@ class Scribe:
             puts=(Put(planned.path, planned.data),),
             registry=((agent, description),),
             log=(("added", f"agent {agent}"),),
+            key=key,
         )
         with _taken("agent", agent):
             return self._commit(change, allow_secret=allow_secret)
 
+    def tidy(self) -> None:
+        """Trims the redo log once all files are on the disk; what can't be done is left to the next time."""
+        if isinstance(self._pen, Pen):
+            self._pen.tidy()
+
     def close(self) -> None:
-        self._pen.close()
+        """Puts the pen down, or gives it back to whom it belongs."""
+        if self._lender is None:
+            self._pen.close()
+        elif not self._returned:
+            self._returned = True
+            self._lender.given_back()
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Notes what comes up meanwhile, and tells the lender of a pen that is lost or in doubt."""
+        before = 0 if self.rehearsed else len(self._pen.recovered)
+        try:
+            yield
+        except (PenLost, RecoveryNeeded) as e:
+            if self._lender is not None:
+                self._lender.broke(e)
+            raise
+        finally:
+            if not self.rehearsed:
+                self._told += self._pen.recovered[before:]
 
     def __enter__(self) -> Self:
         return self

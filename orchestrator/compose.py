@@ -3,17 +3,26 @@
 import getpass
 import os
 import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..memory.clock import Clock, SystemClock
+from ..memory.errors import MemoryFault
 from ..memory.ids import TaskId
+from ..memory.view import View
 from ..memory.workspace import open_workspace
 from .service import Service
 
 if TYPE_CHECKING:
-    from ..subagents.pool import Pool
     from .models import Models
+    from .pens import HeldPen
+    from .redact import Known
+    from .setup import Setup
+    from .workshop import Workshop
 
 _LETTERS = "abcdefghjkmnpqrstvwxyz"
 _SIGNS = "0123456789" + _LETTERS  # without i, l, o, u: nothing to mix up, no words
@@ -29,38 +38,97 @@ class RandomIds:
 
 
 def build_service(root: Path, *, clock: Clock | None = None) -> Service:
-    """The service of the workspace in `root`; raises NoWorkspace or SettingsUnreadable.
+    """The service of the workspace in `root`, for reading, for short writing, and for a library.
 
-    The pool, the models and the person's config are made when work is run, so that reading commands stay quick.
+    Each piece of writing takes the pen for itself. The workshop, the models and the person's config are made when work
+    is run, so that reading commands stay quick. Raises NoWorkspace or SettingsUnreadable.
     """
     workspace = open_workspace(root)
     return Service(
         workspace,
         clock=clock or SystemClock(workspace.settings.timezone),
         ids=RandomIds(),
-        pool=_pool,
+        workshop=cache(_workshop),
         models=_models,
         user=_user(),
-        model=_model,
+        setup=_setup,
     )
 
 
-def _pool() -> "Pool":
+@dataclass(frozen=True)
+class Orchestrator:
+    """What a process holds that is the orchestrator of a workspace.
+
+    `known` are the credentials that requests brought along, to be masked; `notices` say what the beginning found and
+    did.
+    """
+
+    service: Service
+    pen: "HeldPen"
+    workshop: "Workshop"
+    known: "Known"
+    notices: tuple[str, ...]
+
+
+@asynccontextmanager
+async def build_orchestrator(
+    root: Path,
+    *,
+    clock: Clock | None = None,
+    wait: float = 10.0,
+    on_broken: Callable[[MemoryFault], None] = lambda _: None,
+    setup: "Setup | None" = None,
+) -> AsyncIterator[Orchestrator]:
+    """Takes the pen of the workspace in `root` for as long as the context lasts, and serves any number of people.
+
+    `setup` is for requests that bring none: nothing is read from the environment or the person's config. `on_broken`
+    is told when the pen is lost or in doubt, and then the process has to end. Raises NoWorkspace, SettingsUnreadable,
+    PenHeld after `wait` seconds, RedoDamaged or an OSError.
+    """
+    from .pens import HeldPen
+    from .redact import Known
+    from .settle import settle
+    from .setup import NOTHING
+
+    workspace = open_workspace(root)
+    now = clock or SystemClock(workspace.settings.timezone)
+    view = View(workspace)
+    workshop, known = _workshop(), Known()
+    with HeldPen.open(view, now, wait=wait, on_broken=on_broken) as pen:
+        settle(view, now, workspace.spaces())
+        service = Service(
+            workspace,
+            clock=now,
+            ids=RandomIds(),
+            workshop=lambda: workshop,
+            models=_models,
+            user=_user(),
+            setup=lambda: setup or NOTHING,
+            pens=pen,
+            known=known,
+        )
+        yield Orchestrator(service, pen, workshop, known, pen.notices)
+
+
+def _workshop() -> "Workshop":
     from ..subagents.pool import ProcessPool
+    from .gateway.gateway import Gateway
+    from .workshop import Workshop
 
-    return ProcessPool()
+    return Workshop(ProcessPool(), Gateway())
 
 
-def _models() -> "Models":
+def _models(setup: "Setup") -> "Models":
     from .models import Resolver
 
-    return Resolver()
+    return Resolver(setup)
 
 
-def _model() -> str:
+def _setup() -> "Setup":
     from .config import load_config
+    from .setup import Setup
 
-    return load_config().model
+    return Setup(model=load_config().model, source="config")
 
 
 def _user() -> str:

@@ -17,8 +17,10 @@ from .commit import Scribe
 from .dossier import EVERYWHERE, Dossier, Scope, find_draft, find_task, open_dossier
 from .driver import book_attempt
 from .events import TaskAdded
+from .pens import OwnPen, Pens
 from .plan import DraftState
 from .premises import own
+from .redact import Known
 from .review import Reviewer
 from .reviewfile import write_review
 
@@ -28,14 +30,24 @@ class Desk:
 
     rehearsed = False
 
-    def __init__(self, view: View, clock: Clock, scope: Scope = EVERYWHERE) -> None:
+    def __init__(
+        self,
+        view: View,
+        clock: Clock,
+        scope: Scope = EVERYWHERE,
+        *,
+        pens: Pens | None = None,
+        known: Known | None = None,
+    ) -> None:
         self.view = view
         self.clock = clock
         self._scope = scope
+        self._pens = pens or OwnPen(view, clock)
+        self._known = known or Known()
 
     def scribe(self) -> Scribe:
-        """Takes the pen; raises PenHeld, RedoDamaged or an OSError."""
-        return Scribe.open(self.view, self.clock)
+        """Takes the pen; raises what `Pens.take` raises."""
+        return self._pens.take(self._known)
 
     def find_task(self, prefix: str) -> Dossier:
         """Raises NoSuchTask, AmbiguousId or NoSuchClient."""

@@ -20,6 +20,7 @@ from .dossier import EVERYWHERE, Dossier, Scope
 from .events import Event, TaskAdded
 from .journal import Entry, Journal
 from .plan import AskPerson, Commit, DraftState, Review, Spawn, due, replay, step
+from .redact import Known
 from .results import TaskView
 
 _SOME_CARD = CardId("card")  # where the model chooses the place, the policy is asked for a new finding
@@ -45,13 +46,15 @@ class RehearsalDesk(Desk):
 
     rehearsed = True
 
-    def __init__(self, workspace: Workspace, clock: Clock, scope: Scope = EVERYWHERE) -> None:
+    def __init__(
+        self, workspace: Workspace, clock: Clock, scope: Scope = EVERYWHERE, *, known: Known | None = None
+    ) -> None:
         self._foreseen = Foreseen(workspace)
-        super().__init__(self._foreseen, clock, scope)
+        super().__init__(self._foreseen, clock, scope, known=known)
         self._journals: dict[TaskId, Unwritten] = {}
 
     def scribe(self) -> Scribe:
-        return Scribe.rehearse(self._foreseen, self.clock)
+        return Scribe.rehearse(self._foreseen, self.clock, known=self._known)
 
     def find_task(self, prefix: str) -> Dossier:
         return self._remembered(super().find_task(prefix))

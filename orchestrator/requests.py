@@ -29,8 +29,8 @@ class DelegateRequest:
 
     Agents pair with texts in order; one text goes to all agents; no agent means the researcher. `target` is
     relative to the client's space; without one a new research/<slug>.md is made. A task for a `project` may also go to
-    the project's card or files. Limits left at None are those of
-    the workspace; they can only be lowered. `model` None: the person's own default.
+    the project's card or files. Limits left at None are those of the workspace; they can only be lowered.
+    `budget_usd` is for each task. `model` None: the person's own default.
     """
 
     texts: tuple[str, ...]
@@ -44,6 +44,7 @@ class DelegateRequest:
     model: str | None = None
     max_turns: int | None = None
     time_limit: int | None = None
+    budget_usd: float | None = None
 
 
 @dataclass(frozen=True)

@@ -44,13 +44,16 @@ from .views import draft_view, written
 
 if TYPE_CHECKING:
     from ..memory.history import Commit
-    from ..subagents.pool import Pool
     from .commit import Scribe
     from .decide import Decider
     from .desk import Desk
     from .models import Models
+    from .pens import Pens
+    from .redact import Known
     from .review import Reviewer
-    from .work import Ids, Work
+    from .setup import Setup
+    from .work import Ids, OnMade, Work
+    from .workshop import Workshop
 
 __all__ = ["Confirm", "DelegateRequest", "Progress", "ProgressLine", "SearchRequest", "Service", "StopSign"]
 
@@ -60,7 +63,10 @@ _LONGEST_LINE = 8 << 10
 class Service:
     """Everything a person can ask of one workspace. Built by `compose.build_service`.
 
-    `user` is the person's login, as it stands in the history; `model` is used where a request names none.
+    `user` is the person's login, as it stands in the history; `setup` gives the settings of requests that bring none.
+    `known` are the credentials that may get into no file; those of each request are added. Any number of its coroutines
+    may run side by side in one event loop. With a held pen (`pens`) that is all of them; without one, what runs work
+    has the pen for itself.
     """
 
     def __init__(
@@ -69,19 +75,23 @@ class Service:
         *,
         clock: Clock,
         ids: "Ids",
-        pool: "Callable[[], Pool]",
-        models: "Callable[[], Models]",
+        workshop: "Callable[[], Workshop]",
+        models: "Callable[[Setup], Models]",
         user: str,
-        model: Callable[[], str],
+        setup: "Callable[[], Setup]",
+        pens: "Pens | None" = None,
+        known: "Known | None" = None,
     ) -> None:
         self.workspace = workspace
         self._view = View(workspace)
         self._clock = clock
         self._ids = ids
-        self._pool = pool
+        self._workshop = workshop
         self._models = models
         self._user = user
-        self._model = model
+        self._setup = setup
+        self._pens = pens
+        self._known = known
         self._scope = EVERYWHERE
 
     def seen_from(self, *, only: str | None = None, first: str | None = None) -> "Service":
@@ -258,33 +268,43 @@ class Service:
         self,
         request: DelegateRequest,
         *,
+        setup: "Setup | None" = None,
+        on_made: "OnMade | None" = None,
         on_progress: Progress | None = None,
         stop: StopSign | None = None,
         dry_run: bool = False,
     ) -> DelegateResult:
         """Hands tasks to sub-agents and sees them to the point where a person is needed.
 
+        `on_made` is told of them once they are on the disk: from then on nothing of them is lost.
+
         Everything that can be wrong with the request is found before anything is made: BadRequest, NoSuchClient,
         NoSuchAgent, NeedsModel, UnknownModel, NoSuchInput, BadTarget; then PenHeld.
         """
-        return await self._work(on_progress, stop, dry_run).delegate(request)
+        return await self._work(setup, on_progress, stop, dry_run, on_made).delegate(request)
 
     async def resume(
         self,
         task: str,
         *,
+        budget_usd: float | None = None,
+        setup: "Setup | None" = None,
         on_progress: Progress | None = None,
         stop: StopSign | None = None,
         dry_run: bool = False,
     ) -> DelegateResult:
-        """Goes on with a task that was interrupted, timed out or failed; raises NoSuchTask or AmbiguousId."""
-        return await self._work(on_progress, stop, dry_run).resume(task)
+        """Goes on with a task that was interrupted, timed out or failed; raises NoSuchTask or AmbiguousId.
+
+        `budget_usd` takes the place of what the task was allowed to cost in all.
+        """
+        return await self._work(setup, on_progress, stop, dry_run).resume(task, budget_usd)
 
     async def send_back(
         self,
         ids: Sequence[str],
         reason: str,
         *,
+        setup: "Setup | None" = None,
         on_progress: Progress | None = None,
         stop: StopSign | None = None,
         dry_run: bool = False,
@@ -292,7 +312,7 @@ class Service:
         """Sends drafts back with a reason and waits for the new attempts; raises BadReason, NoSuchDraft."""
         if not reason.strip():
             raise BadReason("send-back")
-        return await self._work(on_progress, stop, dry_run).send_back(ids, reason.strip())
+        return await self._work(setup, on_progress, stop, dry_run).send_back(ids, reason.strip())
 
     # -- deciding --------------------------------------------------------------------------------------------------
 
@@ -367,10 +387,18 @@ class Service:
         if dry_run:
             from .rehearsal import RehearsalDesk
 
-            return RehearsalDesk(self.workspace, self._clock, self._scope)
+            return RehearsalDesk(self.workspace, self._clock, self._scope, known=self._secrets())
         from .desk import Desk
 
-        return Desk(self._view, self._clock, self._scope)
+        return Desk(self._view, self._clock, self._scope, pens=self._pens, known=self._secrets())
+
+    def _secrets(self) -> "Known":
+        """The credentials that this service has been told of: none of them gets into memory."""
+        if self._known is None:
+            from .redact import Known
+
+            self._known = Known()
+        return self._known
 
     @contextmanager
     def _scribe(self, dry_run: bool, *spaces: Space) -> "Iterator[Scribe]":
@@ -382,7 +410,7 @@ class Service:
 
     def _settle(self, scribe: "Scribe") -> None:
         """After a recovery: tells the journals of tasks what was found to be committed."""
-        if scribe.recovered and not scribe.rehearsed:
+        if scribe.recovered and not (scribe.rehearsed or scribe.lent):
             settle(self._view, self._clock, self.workspace.spaces())
 
     @contextmanager
@@ -397,10 +425,18 @@ class Service:
             scribe.reconcile(spaces)
             yield Decider(desk, scribe, self._user), scribe
 
-    def _work(self, on_progress: Progress | None, stop: StopSign | None, dry_run: bool) -> "Work":
-        from .gateway.gateway import Gateway
+    def _work(
+        self,
+        setup: "Setup | None",
+        on_progress: Progress | None,
+        stop: StopSign | None,
+        dry_run: bool,
+        on_made: "OnMade | None" = None,
+    ) -> "Work":
         from .work import Work
-        from .workshop import Workshop
+
+        chosen = self._setup() if setup is None else setup
+        self._secrets().learn(chosen.secrets())
 
         def say(dossier: Dossier, text: str) -> None:
             if on_progress is not None:
@@ -409,12 +445,13 @@ class Service:
         return Work(
             self._desk(dry_run),
             self._ids,
-            Workshop(self._pool(), Gateway()),
-            self._models(),
+            self._workshop(),
+            self._models(chosen),
+            chosen,
             self._user,
-            self._model(),
             say,
             stop or StopSign(),
+            on_made,
         )
 
     def _spaces(self, client: str | None, all_clients: bool) -> tuple[Space, ...]:

@@ -12,13 +12,14 @@ from ..staging.folder import TaskSheet, look_at_inputs
 from ..staging.policy import refused
 from ..staging.verdict import SentBack
 from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
+from .choice import model_of
 from .commit import Scribe
 from .desk import Desk
 from .dossier import Dossier, place_attempt
 from .driver import Driver
 from .errors import BadRequest
 from .events import AttemptLost, Judged, Resumed, TaskAdded
-from .gateway.account import Account, Amount, Caps
+from .gateway.account import Account, Amount
 from .models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
 from .naming import free_target
 from .plan import AskPerson, DraftState, due
@@ -29,11 +30,15 @@ from .rehearsal import foretold
 from .requests import DelegateRequest
 from .results import DelegateResult, TaskView, UsageTotals
 from .settle import Settled, settle
+from .setup import Setup
 from .stop import StopSign
 from .usage import place as usage_place
 from .usage import totals
 from .views import draft_view, task_view
 from .workshop import Workshop
+
+OnMade = Callable[[tuple[TaskView, ...]], None]
+"""Told of new tasks as soon as they are on the disk."""
 
 RESEARCHER = "researcher"
 _GOES_ON = frozenset({"failed", "timed_out", "interrupted", "cancelled", "quarantined"})
@@ -63,20 +68,22 @@ class Work:
         ids: Ids,
         workshop: Workshop,
         models: Models,
+        setup: Setup,
         user: str,
-        model: str,
         say: Callable[[Dossier, str], None],
         stop: StopSign,
+        made: OnMade | None = None,
     ) -> None:
         self._desk = desk
         self._workspace = desk.view.workspace
         self._ids = ids
         self._workshop = workshop
         self._models = models
+        self._setup = setup
         self._user = f"user:{user}"
-        self._model = model
         self._say = say
         self._stop = stop
+        self._made = made
 
     async def delegate(self, request: DelegateRequest) -> DelegateResult:
         space = self._workspace.space(request.client)
@@ -93,10 +100,12 @@ class Work:
                 dossier, left = self._desk.make(space, sheet, request.inputs)
                 made.append(dossier)
                 left_out[dossier.task] = left
+            if self._made is not None:
+                self._made(tuple(self._view_of(dossier, left_out[dossier.task]) for dossier in made))
             done, notices = await self._run(scribe, made)
             return self._result(done, scribe, left_out, notices)
 
-    async def resume(self, prefix: str) -> DelegateResult:
+    async def resume(self, prefix: str, budget_usd: float | None = None) -> DelegateResult:
         found = self._desk.find_task(prefix)
         self._check_can_go_on(found)
         with self._session() as scribe:
@@ -143,7 +152,7 @@ class Work:
         wanted = []
         for text, agent in pairs:
             definition = self._agent(AgentId(agent))
-            model = self._model_name(request.model or self._model, definition)
+            model = self._model_name(model_of(self._setup, request.model, definition, space.client))
             self._models(model, definition, space.client)
             wanted.append(_Wanted(text, definition, model))
         return tuple(wanted)
@@ -173,7 +182,7 @@ class Work:
         return self._models(dossier.sheet.model, self._agent(dossier.sheet.agent), dossier.space.client)
 
     @staticmethod
-    def _model_name(name: str, definition: AgentDefinition) -> str:
+    def _model_name(name: str) -> str:
         """The name as it is kept in the task's sheet: a script's path is made absolute."""
         if name.startswith(SCRIPTED):
             return SCRIPTED + str(Path(name.removeprefix(SCRIPTED)).expanduser().absolute())
@@ -209,6 +218,7 @@ class Work:
             seconds=min(request.time_limit or limits.task_seconds, limits.task_seconds),
             silence=limits.silence_seconds,
             turns=min(request.max_turns or limits.turns, limits.turns),
+            budget_usd=request.budget_usd,
         )
 
     def _new_id(self) -> TaskId:
@@ -225,7 +235,7 @@ class Work:
         scribe = self._desk.scribe()
         try:
             scribe.reconcile(self._workspace.spaces())
-            if not scribe.rehearsed:
+            if not (scribe.rehearsed or scribe.lent):
                 settle(self._desk.view, self._desk.clock, self._workspace.spaces())
         except BaseException:
             scribe.close()
@@ -254,7 +264,7 @@ class Work:
         """On whose account an agent works for a task; what its earlier attempts cost counts."""
         usage, cost, _ = totals(dossier.space).get(dossier.task, (UsageTotals(), 0.0, 0.0))
         tokens = usage.input + usage.cache_write + usage.cache_read + usage.output
-        return Account(dossier.space.client, dossier.task, agent, Caps(), Amount(cost, tokens))
+        return Account(dossier.space.client, dossier.task, agent, self._setup.caps, Amount(cost, tokens))
 
     def _found_again(self, dossier: Dossier) -> tuple[Dossier, tuple[str, ...]]:
         """A task as it can go on, and what a person should know: with the pen held, nobody works on it.

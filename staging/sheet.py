@@ -41,8 +41,9 @@ class SheetUnreadable(StagingFault):
 class TaskSheet:
     """What one task is: who does it, for whom, where the result may go, and within which limits.
 
-    `created` is ISO 8601 with offset; `seconds`, `silence` and `turns` bound one attempt; `inputs` are names below
-    inputs/. `answer` asks for an answer only, so nothing is drafted.
+    `created` is ISO 8601 with offset; `seconds`, `silence` and `turns` bound one attempt, `budget_usd` all of them
+    together (None: no bound of its own); `inputs` are names below inputs/. `answer` asks for an answer only, so
+    nothing is drafted.
     """
 
     task: TaskId
@@ -58,6 +59,7 @@ class TaskSheet:
     seconds: int = 600
     silence: int = 120
     turns: int = 40
+    budget_usd: float | None = None
     inputs: tuple[str, ...] = ()
 
 
@@ -88,8 +90,10 @@ class _Front(BaseModel):
     """How long a worker may say nothing."""
     turns: int = Field(default=40, ge=1, le=1_000)
     """How many model calls one attempt may make."""
+    budget_usd: float | None = Field(default=None, ge=0)
+    """What the task may cost in all, in US dollars."""
 
-    @field_validator("client", "project", "target", mode="before")
+    @field_validator("client", "project", "target", "budget_usd", mode="before")
     @classmethod
     def _nothing(cls, value: object) -> object:
         return None if value == "" else value
@@ -112,6 +116,7 @@ def render_sheet(sheet: TaskSheet) -> str:
         "seconds": str(sheet.seconds),
         "silence": str(sheet.silence),
         "turns": str(sheet.turns),
+        "budget_usd": "" if sheet.budget_usd is None else repr(sheet.budget_usd),
     }
     given = {key: value for key, value in values.items() if value != ""}
     return f"{render_front_matter(given)}{sheet.text}{_MARK}" + "".join(f"- {name}\n" for name in sheet.inputs)
@@ -143,6 +148,7 @@ def parse_sheet(text: str) -> TaskSheet:
             seconds=fields.seconds,
             silence=fields.silence,
             turns=fields.turns,
+            budget_usd=fields.budget_usd,
             inputs=tuple(name.removeprefix("- ") for name in names.split("\n") if name.startswith("- "))
             if mark
             else (),

@@ -13,8 +13,12 @@ from onepen.memory.clock import Clock
 from onepen.memory.ids import ClientId
 from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.gateway.gateway import Gateway
 from onepen.orchestrator.models import Models, Resolver, Served
+from onepen.orchestrator.pens import Pens
 from onepen.orchestrator.service import Service
+from onepen.orchestrator.setup import NOTHING, Setup
+from onepen.orchestrator.workshop import Workshop
 from onepen.subagents.definition import AgentDefinition
 from onepen.subagents.model import Model
 from onepen.subagents.pool import Pool
@@ -104,17 +108,20 @@ def make_service(root: Path, clock: FixedClock) -> MakeService:
         models: Models | None = None,
         at: Clock = clock,
         user: str = "ana",
+        pens: Pens | None = None,
+        setup: Setup = NOTHING,
     ) -> Service:
-        chosen = pool or InProcessPool()
+        workshop = Workshop(pool or InProcessPool(), Gateway())
         resolver: Models = Resolver() if script is None else _Always(ScriptedModel(script))
         return Service(
             open_workspace(root),
             clock=at,
             ids=ids,
-            pool=lambda: chosen,
-            models=lambda: models or resolver,
+            workshop=lambda: workshop,
+            models=lambda _: models or resolver,
             user=user,
-            model=lambda: "offline",
+            setup=lambda: setup,
+            pens=pens,
         )
 
     return make

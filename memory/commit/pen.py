@@ -234,6 +234,15 @@ class Pen:
         """
         return brought_into_line(self.commit, space, who, self._done.problems.append)
 
+    def commit_of(self, space: Space, key: str) -> str | None:
+        """The commit of a space that was made under this key."""
+        return self._ledger.commit_of(space, key)
+
+    def tidy(self) -> None:
+        """Checkpoint where it can be done; where not, it is said in `recovered`."""
+        if self._doubt is None and not self._closed:
+            self._try_checkpoint()
+
     def checkpoint(self) -> None:
         """Wait until all files are on the disk, then trim the redo log; raises PenLost or an OSError."""
         if not self._redo.size:

@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 from onepen.memory.recall.analysis import terms
 from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.gateway.gateway import Gateway
 from onepen.orchestrator.models import Resolver
 from onepen.orchestrator.offline import Offline, next_blocks
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import TaskView
 from onepen.orchestrator.service import Service
+from onepen.orchestrator.setup import NOTHING
+from onepen.orchestrator.workshop import Workshop
 from onepen.staging.quotes import check_quotes
 from onepen.subagents.messages import Message, ToolResult, ToolUse, user
 from onepen.subagents.prompt import TaskWords, first_message
@@ -40,14 +43,15 @@ class Desk:
     def __init__(self, folder: Path) -> None:
         init(folder, id="0123456789abcdef", name="", today=date(2026, 11, 29))
         self.root = folder
+        workshop = Workshop(InProcessPool(), Gateway())
         self.service = Service(
             open_workspace(folder),
             clock=FixedClock("2026-11-29T09:30:00+01:00"),
             ids=CountedIds(),
-            pool=InProcessPool,
+            workshop=lambda: workshop,
             models=Resolver,
             user="ana",
-            model=lambda: "offline",
+            setup=lambda: NOTHING,
         )
 
     def ask(self, question: str, inputs: Sequence[Path], **options: str) -> tuple[TaskView, str]:

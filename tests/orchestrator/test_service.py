@@ -685,7 +685,7 @@ def test_an_automatic_commit_whose_journal_fails_is_told_as_such(
     make_service: MakeService, root: Path, cones: Path
 ) -> None:
     service = make_service()
-    work = service._work(None, None, False)
+    work = service._work(None, None, None, False)
     work._desk = _BreakingDesk(work._desk.view, work._desk.clock)
     result = anyio.run(partial(work.delegate, DelegateRequest(("cone 6 reached",), inputs=(cones,), review="auto")))
     [task] = result.tasks
@@ -709,8 +709,10 @@ class _Breaking(Scribe):
         break_journals(dossier.space.folder)
         return came
 
-    def log(self, space: Space, kind: str, text: str, who: str, *, key: str | None = None) -> Commit:
-        commit = super().log(space, kind, text, who, key=key)
+    def log(
+        self, space: Space, kind: str, text: str, who: str, *, key: str | None = None, allow_secret: bool = False
+    ) -> Commit:
+        commit = super().log(space, kind, text, who, key=key, allow_secret=allow_secret)
         break_journals(space.folder)
         return commit
 
