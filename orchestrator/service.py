@@ -7,40 +7,28 @@ seconds. With `dry_run` they take no pen, write nothing, refuse what they would 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
-from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..memory.clock import Clock
-from ..memory.history import read_commits
 from ..memory.ids import AgentId, CardId, ClientId, check_title, id_from_title
 from ..memory.target import CardTarget, Shelf
-from ..memory.view import View
 from ..memory.workspace import Space, Workspace
-from .dossier import EVERYWHERE, OPEN, Dossier, Scope, dossiers, find_draft, find_task, told, unreadable
-from .errors import BadReason, BadRequest, DraftNotEditable, IdIsTaken, NoSuchDraft, NoSuchTask
-from .events import Edited, Shown
-from .plan import DraftState
+from .dossier import Dossier, find_draft
+from .errors import BadReason, BadRequest, DraftNotEditable, IdIsTaken
+from .events import Edited
+from .reader import Reader
 from .requests import Confirm, DelegateRequest, Progress, ProgressLine, SearchRequest
 from .results import (
     CommitResult,
-    ContextResult,
     Decision,
     DecisionResult,
     DelegateResult,
-    DoctorResult,
-    DraftsResult,
     DraftView,
-    Elsewhere,
-    HistoryResult,
-    SearchResult,
-    StatusResult,
 )
-from .settle import Settled, settle
+from .settle import settle
 from .stop import StopSign
-from .views import draft_view, written
+from .views import draft_view
 
 if TYPE_CHECKING:
     from ..memory.history import Commit
@@ -50,7 +38,6 @@ if TYPE_CHECKING:
     from .models import Models
     from .pens import Pens
     from .redact import Known
-    from .review import Reviewer
     from .setup import Setup
     from .work import Ids, OnMade, Work
     from .workshop import Workshop
@@ -60,7 +47,7 @@ __all__ = ["Confirm", "DelegateRequest", "Progress", "ProgressLine", "SearchRequ
 _LONGEST_LINE = 8 << 10
 
 
-class Service:
+class Service(Reader):
     """Everything a person can ask of one workspace. Built by `compose.build_service`.
 
     `user` is the person's login, as it stands in the history; `setup` gives the settings of requests that bring none.
@@ -82,9 +69,7 @@ class Service:
         pens: "Pens | None" = None,
         known: "Known | None" = None,
     ) -> None:
-        self.workspace = workspace
-        self._view = View(workspace)
-        self._clock = clock
+        super().__init__(workspace, clock)
         self._ids = ids
         self._workshop = workshop
         self._models = models
@@ -92,13 +77,6 @@ class Service:
         self._setup = setup
         self._pens = pens
         self._known = known
-        self._scope = EVERYWHERE
-
-    def seen_from(self, *, only: str | None = None, first: str | None = None) -> "Service":
-        """This service with ids looked up in client `only`'s space, or everywhere with `first`'s before others."""
-        other = copy(self)
-        other._scope = Scope(only, first)
-        return other
 
     # -- adding ----------------------------------------------------------------------------------------------------
 
@@ -188,79 +166,6 @@ class Service:
         space = self.workspace.space(client)
         with self._scribe(dry_run, space) as scribe:
             return _done(scribe, scribe.log(space, kind, text, self._who, allow_secret=allow_secret))
-
-    # -- looking ---------------------------------------------------------------------------------------------------
-
-    def status(self, client: str | None = None, *, all_clients: bool = False) -> StatusResult:
-        """Whose turn it is."""
-        from .standing import standing
-
-        return standing(self._view, self._clock, self._spaces(client, all_clients), client)
-
-    def elsewhere(self, client: str | None) -> tuple[Elsewhere, ...]:
-        """What waits in all other spaces, counted."""
-        from .standing import elsewhere
-
-        here = self.workspace.space(client)
-        return elsewhere(self._view, self._clock, [space for space in self.workspace.spaces() if space != here])
-
-    def today(self) -> date:
-        """The day by the workspace's zone."""
-        return self._clock.now().date()
-
-    def doctor(self) -> DoctorResult:
-        """What is wrong in the workspace's files."""
-        from ..memory.exam.doctor import examine
-
-        return DoctorResult((*examine(self._view), *unreadable(self.workspace.spaces(), self._clock)))
-
-    def drafts(self, client: str | None = None, *, all_clients: bool = False, every: bool = False) -> DraftsResult:
-        """Drafts that wait (with `every`: also those already decided), oldest first."""
-        found: list[DraftView] = []
-        settled, spaces = Settled(self._view), self._spaces(client, all_clients)
-        for space in spaces:
-            tasks = map(settled.overlay, dossiers((space,), self._clock))
-            wanted = [(task, d) for task in tasks for d in task.state.drafts if every or d.status in OPEN]
-            if wanted:
-                reviewer = self._reviewer(space)
-                found += [draft_view(task, d, reviewer.examine(task, d)) for task, d in wanted]
-        return DraftsResult(tuple(found), told(spaces, self._clock))
-
-    def show(self, prefix: str) -> DraftsResult:
-        """One draft, or all drafts of a task, with their diffs; what was shown is noted for `approve`."""
-        return DraftsResult(tuple(self._shown(dossier, draft) for dossier, draft in self._meant(prefix)))
-
-    def look(self, prefix: str, *, note: bool = True) -> DraftView:
-        """The one draft that is meant, with its diff; with `note` it counts as shown to a person.
-
-        Raises NoSuchDraft or AmbiguousId.
-        """
-        dossier, draft = self._found(prefix)
-        if note:
-            return self._shown(dossier, draft)
-        return draft_view(dossier, draft, self._reviewer(dossier.space).examine(dossier, draft), with_diff=True)
-
-    def search(self, request: SearchRequest) -> SearchResult:
-        """Lines that answer, best first; over several spaces, the best of all of them."""
-        from ..memory.recall.search import Query, ScanSearch
-
-        query = Query(request.text, request.since, request.until, request.where, request.limit)
-        spaces = self._spaces(request.client, request.all_clients)
-        hits = [hit for space in spaces for hit in ScanSearch(self._view, space).find(query)]
-        hits.sort(key=lambda hit: -hit.score)
-        since, until = (day.isoformat() if day else None for day in (request.since, request.until))
-        return SearchResult(request.text, since, until, tuple(hits[: request.limit]))
-
-    def context(self, client: str | None = None) -> ContextResult:
-        """The prompt's layers as a chat in this space would begin with them now."""
-        from ..memory.layers import layers
-
-        return ContextResult(layers(self._view, self.workspace.space(client), self._clock.now().date()))
-
-    def history(self, client: str | None = None, *, limit: int = 50) -> HistoryResult:
-        """The latest commits of a space, newest first."""
-        commits = read_commits(self._view, self.workspace.space(client))
-        return HistoryResult(tuple(reversed(commits))[: max(0, limit)])
 
     # -- working ---------------------------------------------------------------------------------------------------
 
@@ -454,49 +359,12 @@ class Service:
             on_made,
         )
 
-    def _spaces(self, client: str | None, all_clients: bool) -> tuple[Space, ...]:
-        return self.workspace.spaces() if all_clients else (self.workspace.space(client),)
-
     def _spaces_of(self, ids: Sequence[str]) -> tuple[Space, ...]:
         """The spaces of drafts; raises BadRequest, NoSuchDraft or AmbiguousId before anything is decided."""
         if not ids:
             raise BadRequest("name at least one draft", hint="onepen drafts")
         found = {find_draft(self.workspace, one, self._clock, self._scope)[0].space for one in ids}
         return tuple(sorted(found, key=lambda space: space.prefix))
-
-    def _reviewer(self, space: Space) -> "Reviewer":
-        from .review import Reviewer  # checks, search and diff: more than all of `status` takes without drafts
-
-        return Reviewer(self._view, space, lambda: self._clock.now().date())
-
-    def _found(self, prefix: str) -> tuple[Dossier, DraftState]:
-        """The draft as its journal and the history tell it; raises NoSuchDraft or AmbiguousId."""
-        dossier, draft = find_draft(self.workspace, prefix, self._clock, self._scope)
-        dossier = Settled(self._view).overlay(dossier)
-        return dossier, dossier.state.draft(draft.id) or draft
-
-    def _meant(self, prefix: str) -> list[tuple[Dossier, DraftState]]:
-        head, dash, number = prefix.rpartition("-")
-        if dash and head and number.isdigit():
-            return [self._found(prefix)]
-        try:
-            dossier = Settled(self._view).overlay(find_task(self.workspace, prefix, self._clock, self._scope))
-        except NoSuchTask:
-            raise NoSuchDraft(prefix, self._scope.only) from None
-        if not dossier.state.drafts:
-            raise NoSuchDraft(prefix, self._scope.only)
-        return [(dossier, draft) for draft in dossier.state.drafts]
-
-    def _shown(self, dossier: Dossier, draft: DraftState) -> DraftView:
-        examined = self._reviewer(dossier.space).examine(dossier, draft)
-        if draft.status not in {"committed", "duplicate", "approved"} and examined.bound != draft.shown:
-            dossier = dossier.happened(Shown(draft.id, examined.bound))
-        if draft.status == "committed":
-            commits = read_commits(self._view, dossier.space)
-            commit = next((c for c in reversed(commits) if c.draft == draft.id), None)
-            if commit is not None:
-                return replace(draft_view(dossier, draft, examined), diff=written(commit), changed=commit.paths)
-        return draft_view(dossier, dossier.state.draft(draft.id) or draft, examined, with_diff=True)
 
 
 def _done(scribe: "Scribe", commit: "Commit") -> CommitResult:
