@@ -128,7 +128,9 @@ An event that meets anything else than what is listed here comes late or twice, 
 
 `settled` is not a word that you see: after its drafts such a task is `committed`, `in_review`, `answered`, `sent_back`
 or `refused`.
+`refused` is also where a task stands whose model refused to go on.
 A worker that crashes is tried again, {MAX_CRASHES} times in all.
+What a budget, a refusal or a time-out ended is not tried again by itself; the drafts that were left are kept.
 `Resumed` is your `onepen resume`.
 
 ## A draft
@@ -139,6 +141,7 @@ A worker that crashes is tried again, {MAX_CRASHES} times in all.
 
 `Accepted`, `SentBack`, `Refused` and `Escalated` are verdicts; `Escalated` leaves the draft to a person.
 A reviewer that is no person can send back {MAX_ROUNDS} times, then a person decides.
+It speaks once on a draft; when you were quicker, its verdict comes late and changes nothing.
 A person may change their mind until the draft is committed.
 """
 

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Literal
 
 import anyio
 
@@ -45,7 +46,11 @@ from .transcript import stored_replies
 from .workshop import Workshop
 
 ANSWER = "answer.md"
+OVER_BUDGET = 4
+"""The exit code of errors that say that a budget is reached."""
+
 _FEEDBACK = 40_000
+_WORDS = 600
 
 
 class Attempt:
@@ -74,9 +79,9 @@ class Attempt:
         self._say = say
 
     async def run(self, spawn: Spawn) -> AttemptEvent:
-        """Until the worker has ended and its drafts are collected.
+        """Until the worker has ended and its drafts are collected, also when its model could not be asked.
 
-        Raises what the model or the disk raises: the worker was ended before.
+        Raises what is nobody's outcome, an error of the disk or a bug: the worker was ended before.
         """
         assignment, prefix = self._prepared(spawn)
         folder = self._dossier.folder
@@ -100,10 +105,13 @@ class Attempt:
         target = None if assignment.answer else assignment.target
         lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs, target)
         host = _Host(conversation, lookup, self._say, waiting)
+        started = anyio.current_time()
         try:
             ending = await self._workshop.pool.run(assignment, host)
         except OnepenError as e:
-            return AttemptFailed(spawn.attempt, e.message, again=False)
+            return self._unasked(spawn.attempt, e, conversation, round(anyio.current_time() - started, 3))
+        if conversation.refusal is not None and not isinstance(ending, Stopped):
+            return self._refused(spawn.attempt, conversation.refusal, ending.seconds)
         return self._event(spawn.attempt, ending, refused=host.refused)
 
     def _prepared(self, spawn: Spawn) -> tuple[Assignment, Prefix]:
@@ -175,6 +183,19 @@ class Attempt:
                 return AttemptLost(attempt, "it was stopped")
             case Failed(reason=reason, seconds=seconds):
                 return AttemptFailed(attempt, reason, not refused, self._facts(attempt), seconds)
+
+    def _unasked(self, attempt: int, error: OnepenError, conversation: Conversation, seconds: float) -> AttemptFailed:
+        """A call that could not be made or paid: the worker's drafts are kept, trying again now can't help."""
+        over = error.exit_code == OVER_BUDGET
+        nothing = over and not conversation.spent.lost and not conversation.replies
+        reason = f"not started: {error.message}" if nothing else error.message
+        kind: Literal["", "budget"] = "budget" if over else ""
+        return AttemptFailed(attempt, reason, False, self._facts(attempt), seconds, kind)
+
+    def _refused(self, attempt: int, words: str, seconds: float) -> AttemptFailed:
+        """The model refused, whatever the worker made of it."""
+        said = f"the model refused: {clip(' '.join(words.split()), _WORDS)}" if words.strip() else "the model refused"
+        return AttemptFailed(attempt, said, False, self._facts(attempt), seconds, "refusal")
 
     def _facts(self, attempt: int) -> tuple[DraftFacts, ...]:
         """What lies in drafts/, numbered after the drafts of earlier attempts."""

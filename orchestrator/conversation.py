@@ -5,13 +5,13 @@ each tool call of the last reply exactly once. A call that gave no whole reply i
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..subagents.host import RequestRefused
-from ..subagents.messages import Message, ToolResult, message_dict
+from ..subagents.messages import Message, ToolResult, block_dict, message_dict, parse_blocks, parse_message
 from ..subagents.model import LostCall, ModelReply, ModelRequest, OnLost, ToolSpec
-from .transcript import Spent, lost_dict, reply_dict, write_line
+from .transcript import REFUSAL, Spent, lost_dict, reply_dict, write_line
 
 MAX_TOKENS = 8_192
 
@@ -33,7 +33,8 @@ class Conversation:
     """One attempt's conversation with a model, asked through `ask`.
 
     `stored` maps the hash of a request to the reply that an earlier attempt of the task got for it: that reply is used
-    again and not paid again. `spent` counts what was asked in this attempt only, lost calls included.
+    again and not paid again. `spent` counts what was asked in this attempt only, lost calls included; `refusal` is
+    what the model said when it refused to go on ("" for nothing), None as long as it didn't.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Conversation:
         self._messages: list[Message] = []
         self.replies = 0
         self.reused = 0
+        self.refusal: str | None = None
         self.spent = Spent()
         self._write(
             {
@@ -73,11 +75,14 @@ class Conversation:
         """The model's next words; raises RequestRefused for anything but the continuation of this conversation."""
         if prefix_sha != self._prefix.sha:
             raise RequestRefused("the prefix is not the one that this attempt started with")
+        if self.refusal is not None:
+            raise RequestRefused("the model refused to go on, and is not asked again")
         if self.replies >= self._turns:
             raise RequestRefused(f"the limit of {self._turns} model calls is reached")
         reason = not_an_extension(self._messages, delta)
         if reason is not None:
             raise RequestRefused(reason)
+        delta = tuple(parse_message(message_dict(message)) for message in delta)
         messages = (*self._messages, *delta)
         request = ModelRequest(
             model=self._prefix.model,
@@ -91,13 +96,15 @@ class Conversation:
         self._write({"kind": "request", "sha": sha, "messages": [message_dict(m) for m in delta]})
         self._messages = list(messages)
         known = self._stored.get(sha)
-        answer = known if known is not None else await self._ask(request, self._lost)
+        answer = known if known is not None else _whole(await self._ask(request, self._lost))
         self._write({"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer)})
         if known is None:
             self.spent = self.spent.with_reply(answer)
         else:
             self.reused += 1
         self.replies += 1
+        if answer.stop_reason == REFUSAL:
+            self.refusal = answer.message.text
         self._messages.append(answer.message)
         return answer
 
@@ -111,6 +118,11 @@ class Conversation:
 
     def _write(self, line: Mapping[str, object]) -> None:
         write_line(self._path, line)
+
+
+def _whole(reply: ModelReply) -> ModelReply:
+    """The reply without halves of characters, which no file and no later request could hold."""
+    return replace(reply, content=parse_blocks([block_dict(block) for block in reply.content]))
 
 
 def not_an_extension(messages: Sequence[Message], delta: Sequence[Message]) -> str | None:

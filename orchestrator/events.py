@@ -34,11 +34,12 @@ class DraftFacts:
 
 @dataclass(frozen=True)
 class TaskAdded:
-    """A person asked for it. `answer` tasks only print: they leave no draft."""
+    """A person asked for it. `answer` tasks only print: they leave no draft; `budget_usd` is the task's own cap."""
 
     task: ATask
     agent: AnAgent
     answer: bool = False
+    budget_usd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,17 @@ class AttemptReported:
 
 @dataclass(frozen=True)
 class AttemptFailed:
-    """The attempt ended without a report; `again` False: trying again can't help."""
+    """The attempt ended without a report; `again` False: trying again can't help.
+
+    `kind` "budget": no further call could be paid; "refusal": the model refused to go on, and `reason` has its words.
+    """
 
     attempt: int
     reason: str
     again: bool = True
     drafts: tuple[DraftFacts, ...] = ()
     seconds: float = 0.0
+    kind: Literal["", "budget", "refusal"] = ""
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,9 @@ class AttemptLost:
 
 @dataclass(frozen=True)
 class Resumed:
-    """A person asked to go on with it."""
+    """A person asked to go on with it; `budget_usd` is the task's own cap from now on (None: as before)."""
+
+    budget_usd: float | None = None
 
 
 @dataclass(frozen=True)

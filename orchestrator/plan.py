@@ -24,11 +24,13 @@ An attempt's events carry its number, and only the attempt that is alive is list
 
 **Attempts.** A worker that crashes is tried again, three times in all; then the task is put in quarantine. A time-out
 is not tried again by itself: it would likely take as long, and cost as much; its drafts are kept and marked
-incomplete. An orchestrator that dies costs no try. A person's `resume` starts counting anew.
+incomplete. Nor is one whose next call its budget can't pay, or whose model refuses: the same would come of it. An
+orchestrator that dies costs no try. A person's `resume` starts counting anew.
 
 **Sent back.** A draft that was sent back makes a new attempt that gets the reason and the draft. Several drafts sent
 back together make one attempt: it waits until every draft of the last one has been looked at. A reviewer that is no
-person can send back three times; after that a person decides.
+person can send back three times; after that a person decides. Such a reviewer speaks once on a draft, and before any
+person: when a person was quicker, its verdict comes late.
 
 **A damaged journal.** `Rebuilt` tells of the drafts that lay in the task's folder and that no readable line knew. They
 wait for a person, whatever was decided on them before; a new attempt starts only when a person asks for it again.
@@ -63,12 +65,13 @@ from .events import (
     TaskAdded,
 )
 from .results import DraftStatus
-from .taskstate import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, TaskState, unanswered
+from .taskstate import AskPerson, Commit, DraftState, Instruction, Phase, Review, Spawn, Stop, TaskState, unanswered
 
 __all__ = [
     "DRAFT_TRANSITIONS",
     "MAX_CRASHES",
     "MAX_ROUNDS",
+    "STOPPED",
     "TRANSITIONS",
     "AskPerson",
     "Commit",
@@ -150,7 +153,14 @@ class Row:
 
 def _added(state: TaskState, event: Event) -> TaskState:
     assert isinstance(event, TaskAdded)
-    return replace(state, task=event.task, agent=event.agent, answer_only=event.answer, phase="queued")
+    return replace(
+        state,
+        task=event.task,
+        agent=event.agent,
+        answer_only=event.answer,
+        budget_usd=event.budget_usd,
+        phase="queued",
+    )
 
 
 def _started(state: TaskState, event: Event) -> TaskState:
@@ -186,6 +196,9 @@ def _failed(state: TaskState, event: Event) -> TaskState:
     assert isinstance(event, AttemptFailed)
     if event.attempt != state.alive:
         return state
+    if event.kind:
+        ended = _ended(state, event.drafts, event.seconds, incomplete=CUT_SHORT)
+        return replace(ended, phase="over_budget" if event.kind == "budget" else "refused", reason=event.reason)
     crashes = state.crashes + 1
     if event.again and crashes < MAX_CRASHES:
         return replace(
@@ -216,7 +229,11 @@ def _stopped(state: TaskState, event: Event) -> TaskState:
 
 
 def _resumed(state: TaskState, event: Event) -> TaskState:
-    return replace(state, phase="queued", crashes=0, reason="") if not state.alive else state
+    assert isinstance(event, Resumed)
+    if state.alive:
+        return state
+    budget = state.budget_usd if event.budget_usd is None else event.budget_usd
+    return replace(state, phase="queued", crashes=0, reason="", budget_usd=budget)
 
 
 def _rebuilt(state: TaskState, event: Event) -> TaskState:
@@ -240,28 +257,36 @@ def _cancelled(state: TaskState, event: Event) -> TaskState:
     return replace(state, phase="cancelled", reason=event.reason)
 
 
+STOPPED: tuple[Phase, ...] = (
+    "failed",
+    "timed_out",
+    "interrupted",
+    "cancelled",
+    "quarantined",
+    "over_budget",
+    "refused",
+)
+"""Where a task goes on only when a person asks for it."""
+
 TRANSITIONS: tuple[Row, ...] = (
     Row(TaskAdded, ("new",), ("queued",), _added),
     Row(AttemptStarted, ("queued",), ("running",), _started),
     Row(AttemptReported, ("running",), ("settled", "failed", "queued"), _reported),
-    Row(AttemptFailed, ("running",), ("queued", "quarantined", "failed"), _failed),
+    Row(AttemptFailed, ("running",), ("queued", "quarantined", "failed", "over_budget", "refused"), _failed),
     Row(AttemptTimedOut, ("running",), ("timed_out",), _timed_out),
     Row(AttemptLost, ("running",), ("interrupted",), _lost),
     Row(AttemptReported, ("cancelled",), ("cancelled",), _stopped),
     Row(AttemptFailed, ("cancelled",), ("cancelled",), _stopped),
     Row(AttemptTimedOut, ("cancelled",), ("cancelled",), _stopped),
     Row(AttemptLost, ("cancelled",), ("cancelled",), _stopped),
-    Row(Resumed, ("failed", "timed_out", "interrupted", "cancelled", "quarantined"), ("queued",), _resumed),
+    Row(Resumed, STOPPED, ("queued",), _resumed),
     Row(Rebuilt, ("queued",), ("settled", "queued"), _rebuilt),
     Row(Rebuilt, ("running",), ("settled", "interrupted", "queued"), _rebuilt),
     Row(Rebuilt, ("settled",), ("settled", "queued"), _rebuilt),
-    *(
-        Row(Rebuilt, (phase,), ("settled", phase, "queued"), _rebuilt)
-        for phase in ("failed", "timed_out", "interrupted", "cancelled", "quarantined")
-    ),
+    *(Row(Rebuilt, (phase,), ("settled", phase, "queued"), _rebuilt) for phase in STOPPED),
     Row(
         Cancelled,
-        ("queued", "running", "settled", "failed", "timed_out", "interrupted", "quarantined"),
+        ("queued", "running", "settled", *(phase for phase in STOPPED if phase != "cancelled")),
         ("cancelled",),
         _cancelled,
     ),
@@ -305,8 +330,15 @@ def _judge(state: TaskState, draft: DraftState, verdict: Verdict) -> DraftState:
             return judged
 
 
+def _comes_late(draft: DraftState, verdict: Verdict) -> bool:
+    """Whether somebody was quicker than a reviewer that is no person: it doesn't overrule them."""
+    return not verdict.reviewer.startswith("user:") and (draft.reviewed or draft.status != "waiting")
+
+
 def _decide(state: TaskState, draft: DraftState, event: Event) -> DraftState:
     match event:
+        case Judged(verdict=verdict) if _comes_late(draft, verdict):
+            return draft
         case Judged(verdict=verdict, findings=findings):
             return replace(_judge(state, draft, verdict), findings=findings)
         case Committed(commit=commit):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .review import Reviewer
 
 _OVER = frozenset({"committed", "answered", "refused", "cancelled"})
-_ENDED = frozenset({"failed", "timed_out", "quarantined"})
+_ENDED = frozenset({"failed", "timed_out", "quarantined", "refused"})
 _REMEMBERED = timedelta(days=7)
 SANDBOX = "none"
 
@@ -49,7 +49,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
             waiting += [d.id for d in dossier.state.drafts if d.status in OPEN]
             task = task_view(dossier, (), booked, alive=held is not None)
             hurt += [task.task] if dossier.damage else []
-            if not (task.status in _OVER or _long_ended(dossier, task, now)) or dossier.damage:
+            if not (_over(dossier, task) or _long_ended(dossier, task, now)) or dossier.damage:
                 drafts = tuple(
                     draft_view(dossier, d, reviewer(space).examine(dossier, d)) for d in dossier.state.drafts
                 )
@@ -75,6 +75,11 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         notices=(*_unbelieved(view), *told(spaces, clock)),
         client_titles={id_: title for id_ in workspace.clients() if (title := client_title(view, id_))},
     )
+
+
+def _over(dossier: Dossier, task: TaskView) -> bool:
+    """Whether nobody needs to look at a task again; where a model refused, a person may want to ask differently."""
+    return task.status in _OVER and dossier.state.phase != "refused"
 
 
 def _long_ended(dossier: Dossier, task: TaskView, now: datetime) -> bool:

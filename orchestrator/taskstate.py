@@ -9,7 +9,19 @@ from ..staging.verdict import Accepted, Bound, Verdict
 from .events import DraftFacts
 from .results import DraftStatus, TaskStatus
 
-Phase = Literal["new", "queued", "running", "settled", "failed", "timed_out", "interrupted", "cancelled", "quarantined"]
+Phase = Literal[
+    "new",
+    "queued",
+    "running",
+    "settled",
+    "failed",
+    "timed_out",
+    "interrupted",
+    "cancelled",
+    "quarantined",
+    "over_budget",
+    "refused",
+]
 
 
 @dataclass(frozen=True)
@@ -75,7 +87,10 @@ class DraftState:
 
 @dataclass(frozen=True)
 class TaskState:
-    """One task. `alive` is the attempt that has a worker now (0: none); `attempt` counts those ever started."""
+    """One task. `alive` is the attempt that has a worker now (0: none); `attempt` counts those ever started.
+
+    `budget_usd` is the task's own cap; it tightens what a person's and the workspace's caps leave, and never widens it.
+    """
 
     task: TaskId | None = None
     agent: AgentId | None = None
@@ -91,6 +106,7 @@ class TaskState:
     summary: str = ""
     reason: str = ""
     seconds: float = 0.0
+    budget_usd: float | None = None
 
     def draft(self, id_: str) -> DraftState | None:
         return next((d for d in self.drafts if d.id == id_), None)

@@ -18,6 +18,8 @@ from .premises import append_line
 
 VERSION = 1
 INPUTS = "inputs/"
+REFUSAL = "refusal"
+"""The API's word for a reply by which a model refuses to go on."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,16 @@ def write_line(path: Path, line: Mapping[str, object]) -> None:
 
 
 def stored_replies(transcripts: Iterable[Path]) -> dict[str, ModelReply]:
-    """Replies in earlier transcripts by the hash of their request, the latest of equals; torn lines are passed over."""
+    """Replies in earlier transcripts by the hash of their request, the latest of equals; torn lines are passed over.
+
+    A refusal is not among them: who resumes the task wants the model to be asked again.
+    """
     found: dict[str, ModelReply] = {}
     for path in transcripts:
         for line in read_transcript(path):
-            if line.get("kind") == "reply" and (reply := _reply_of(line)) is not None:
+            if line.get("kind") != "reply" or line.get("stop_reason") == REFUSAL:
+                continue
+            if (reply := _reply_of(line)) is not None:
                 found[str(line.get("request"))] = reply
     return found
 

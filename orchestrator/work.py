@@ -22,7 +22,7 @@ from .events import AttemptLost, Judged, Resumed, TaskAdded
 from .gateway.account import Account, Amount
 from .models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
 from .naming import free_target
-from .plan import AskPerson, DraftState, due
+from .plan import STOPPED, AskPerson, DraftState, due
 from .premises import own
 from .projects import project_of
 from .rebuild import rebuild
@@ -41,7 +41,6 @@ OnMade = Callable[[tuple[TaskView, ...]], None]
 """Told of new tasks as soon as they are on the disk."""
 
 RESEARCHER = "researcher"
-_GOES_ON = frozenset({"failed", "timed_out", "interrupted", "cancelled", "quarantined"})
 
 
 class Ids(Protocol):
@@ -110,7 +109,7 @@ class Work:
         self._check_can_go_on(found)
         with self._session() as scribe:
             dossier, told = self._found_again(self._desk.find_task(found.task))
-            if dossier.state.phase in _GOES_ON:
+            if dossier.state.phase in STOPPED:
                 dossier = dossier.happened(Resumed())
             left = [i for i in due(dossier.state) if not isinstance(i, AskPerson)]
             notice = () if left or told else (f"{dossier.task}: nothing to resume, it is {dossier.state.status}",)
@@ -134,7 +133,7 @@ class Work:
                 else:
                     bound = self._desk.reviewer(dossier.space).examine(dossier, draft).bound
                     dossier = dossier.happened(Judged(draft.id, SentBack(self._user, bound, reason)))
-                    if dossier.state.phase in _GOES_ON:
+                    if dossier.state.phase in STOPPED:
                         dossier = dossier.happened(Resumed())
                 tasks[dossier.task] = dossier
             done, notices = await self._run(scribe, tuple(tasks.values()))

@@ -17,7 +17,7 @@ from onepen.orchestrator.transcript import (
     stored_replies,
 )
 from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, assistant, user
-from onepen.subagents.model import Listener, ModelReply, ModelRequest, OnLost, Usage
+from onepen.subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnLost, Usage
 from onepen.subagents.pool import RequestRefused
 from onepen.testing.scripted import ScriptedModel
 
@@ -93,6 +93,83 @@ def test_what_does_not_continue_the_conversation_is_refused(
         talk(one, *delta)
     assert len(model.requests) == 1
     assert (tmp_path / "t.jsonl").read_bytes() == before
+
+
+def test_results_of_calls_that_were_answered_before_are_no_continuation(tmp_path: Path) -> None:
+    script = [{"turn": n, "reply": [{"tool": "search", "input": {}}, {"tool": "search", "input": {}}]} for n in (1, 2)]
+    model = ScriptedModel(script)
+    one = conversation(tmp_path / "t.jsonl", model)
+    first = talk(one, TASK)
+    talk(one, result(first))
+    for delta in (result(first), user(*result(first).content, *result(first).content)):
+        with pytest.raises(RequestRefused, match="each has to be answered exactly once"):
+            talk(one, delta)
+    assert len(model.requests) == 2
+
+
+def test_the_request_is_the_orchestrator_s_own_whatever_a_worker_sends(tmp_path: Path) -> None:
+    model = ScriptedModel(SCRIPT)
+    talk(conversation(tmp_path / "t.jsonl", model), TASK)
+    [request] = model.requests
+    assert (request.model, request.system, request.tools) == (PREFIX.model, PREFIX.system, PREFIX.tools)
+    assert (request.messages, request.agent, request.tool_choice) == ((TASK,), "researcher", None)
+
+
+def test_lost_calls_are_stored_and_count(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    said = ModelReply((Text("well"),), "end_turn", Usage(input=10, output=2), "m", 0.25)
+
+    async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
+        on_lost(LostCall("the stream was cut", Usage(input=10, output=1), 0.125))
+        on_lost(LostCall("529 overloaded"))
+        return said
+
+    one = Conversation(path, ask, PREFIX, agent="researcher", turns=5)
+    talk(one, TASK)
+    lines = read_transcript(path)
+    assert [line["kind"] for line in lines] == ["prefix", "request", "lost", "lost", "reply"]
+    assert one.spent == spent_in(lines) == Spent(Usage(input=20, output=3), 0.375, 2)
+    assert stored_replies([path]) == {str(lines[4]["request"]): said}
+
+
+def test_one_call_without_a_known_price_makes_the_sum_unknown(tmp_path: Path) -> None:
+    async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
+        return ModelReply((Text("well"),), "end_turn", Usage(input=1), "m", 1.0 if len(request.messages) > 1 else None)
+
+    one = Conversation(tmp_path / "t.jsonl", ask, PREFIX, agent="researcher", turns=5)
+    talk(one, TASK)
+    talk(one, user(Text("and?")))
+    assert one.spent == spent_in(read_transcript(tmp_path / "t.jsonl")) == Spent(Usage(input=2), None)
+
+
+def test_a_refusal_ends_a_conversation_and_is_not_used_again(tmp_path: Path) -> None:
+    model = ScriptedModel([{"reply": [{"text": "I won't."}], "stop_reason": "refusal"}])
+    one = conversation(tmp_path / "1.jsonl", model)
+    talk(one, TASK)
+    assert one.refusal == "I won't."
+    with pytest.raises(RequestRefused, match="the model refused"):
+        talk(one, user(Text("Please!")))
+    assert len(model.requests) == 1
+    assert stored_replies([tmp_path / "1.jsonl"]) == {}
+
+
+def test_half_a_character_is_mended_before_it_is_stored_or_sent(tmp_path: Path) -> None:
+    half = "\ud83d"
+    asked: list[ModelRequest] = []
+
+    async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
+        asked.append(request)
+        return ModelReply((Text(half), ToolUse("c1", "search", {half: [half]})), "tool_use", Usage(), "m")
+
+    one = Conversation(tmp_path / "t.jsonl", ask, PREFIX, agent="researcher", turns=5)
+    reply = talk(one, user(Text(f"a {half}")))
+    talk(one, user(ToolResult("c1", f"b {half}")))
+    assert reply.content == (Text("\ufffd"), ToolUse("c1", "search", {"\ufffd": ["\ufffd"]}))
+    assert [m.content for m in asked[1].messages if m.role == "user"] == [
+        (Text("a \ufffd"),),
+        (ToolResult("c1", "b \ufffd"),),
+    ]
+    (tmp_path / "t.jsonl").read_bytes().decode()
 
 
 def test_another_prefix_and_one_call_too_many_are_refused(tmp_path: Path) -> None:

@@ -207,6 +207,29 @@ def test_after_three_rounds_a_reviewer_that_is_no_person_has_to_ask_one() -> Non
     assert step(after, Judged(DraftId("t1-4"), SentBack("user:ana", BOUND, "once more")))[0].status == "sent_back"
 
 
+@pytest.mark.parametrize(("kind", "status"), [("budget", "over_budget"), ("refusal", "refused")])
+def test_what_a_budget_or_a_refusal_ends_is_not_tried_again_but_can_be_resumed(kind: str, status: str) -> None:
+    ended = AttemptFailed(1, "words", True, (facts(D1),), 1.5, kind)  # type: ignore[arg-type]
+    state, instructions = step(run(TaskAdded(TASK, AgentId("r"), budget_usd=1.0), AttemptStarted(1)), ended)
+    assert (state.status, state.reason, state.crashes, instructions) == (status, "words", 0, (Review(D1),))
+    draft = state.draft(D1)
+    assert draft is not None and draft.incomplete == CUT_SHORT
+    same, more = step(state, Resumed())[0], step(state, Resumed(5.0))[0]
+    assert (same.budget_usd, more.budget_usd) == (1.0, 5.0)
+    assert Spawn(2) in due(same) and same.status == "queued"
+
+
+@pytest.mark.parametrize("who", ["checks", "model:m"])
+def test_a_reviewer_that_is_no_person_comes_late_where_a_person_was_quicker(who: str) -> None:
+    words = (Accepted(who, BOUND), SentBack(who, BOUND, "no"), Refused(who, BOUND, "no"), Escalated(who, BOUND, "hm"))
+    begun = (ADDED, AttemptStarted(1), reported(1, facts(D1)))
+    for person in (Refused("user:ana", BOUND, "no"), SentBack("user:ana", BOUND, "no"), accepted()):
+        decided = run(*begun, Judged(D1, person))
+        assert all(step(decided, Judged(D1, late)) == (decided, ()) for late in words)
+    waiting = run(*begun, Judged(D1, Escalated(who, BOUND, "a person decides")))
+    assert all(step(waiting, Judged(D1, late)) == (waiting, ()) for late in words)
+
+
 def test_a_blocked_draft_is_refused_from_the_start_and_named() -> None:
     state = run(ADDED, AttemptStarted(1), reported(1, facts(D1, blocked=True)))
     assert state.status == "refused"

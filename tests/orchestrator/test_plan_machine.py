@@ -4,6 +4,8 @@ Beside the plan stands a small world: a pen that knows keys, and a journal. What
 holds the accepted drafts, each once, and the state is what the journal replays to.
 """
 
+from typing import Literal
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -93,9 +95,9 @@ class Plan(RuleBasedStateMachine):
         self.happen(AttemptReported(self.state.alive, self._facts(aims)))
 
     @precondition(lambda self: self.state.alive)
-    @rule(again=st.booleans())
-    def crash_of_the_worker(self, again: bool) -> None:
-        self.happen(AttemptFailed(self.state.alive, "SIGSEGV", again, self._facts(["research/a.md"])))
+    @rule(again=st.booleans(), kind=st.sampled_from(("", "", "budget", "refusal")))
+    def crash_of_the_worker(self, again: bool, kind: Literal["", "budget", "refusal"]) -> None:
+        self.happen(AttemptFailed(self.state.alive, "SIGSEGV", again, self._facts(["research/a.md"]), kind=kind))
 
     @precondition(lambda self: self.state.alive)
     @rule(aims=st.lists(st.sampled_from(TARGETS), max_size=2))
@@ -131,6 +133,8 @@ class Plan(RuleBasedStateMachine):
             "escalate": Escalated(who, BOUND, "why"),
         }
         self.happen(Judged(draft.id, verdicts[kind]))
+        if not person and (draft.reviewed or draft.status != "waiting"):
+            assert self.state.draft(draft.id) == draft, "a reviewer that is no person overrules nobody"
 
     @precondition(lambda self: self._due(Commit))
     @rule(conflict=st.booleans(), crash=st.booleans())
