@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..memory.ids import ClientId
     from ..subagents.definition import AgentDefinition
     from ..subagents.model import Model
+    from .gateway.clients import Clients
 
 __all__ = ["OFFLINE", "SCRIPTED", "Models", "NeedsModel", "Resolver", "Served", "UnknownModel", "follows_remarks"]
 
@@ -76,11 +77,13 @@ class NeedsModel(OrchestratorFault):
 class Resolver:
     """Finds models by name, with the settings that a request brought along.
 
-    A script is read once, so that what it counts is counted over all of a run.
+    A script is read once, so that what it counts is counted over all of a run. `clients` are the connections that the
+    process keeps warm (`Gateway.clients`).
     """
 
-    def __init__(self, setup: Setup = NOTHING) -> None:
+    def __init__(self, setup: Setup = NOTHING, clients: "Clients | None" = None) -> None:
         self._setup = setup
+        self._clients = clients
         self._scripts: dict[str, Model] = {}
 
     def __call__(self, name: str, definition: "AgentDefinition", client: "ClientId | None" = None) -> Served:
@@ -104,14 +107,14 @@ class Resolver:
         if profile is None:
             ordinary = profile_of(self._setup, client)
             raise UnknownModel(name, "" if ordinary is None else ordinary.lacks)
-        return _served(profile, name)
+        return _served(profile, name, self._clients)
 
 
-def _served(profile: Profile, name: str) -> Served:
+def _served(profile: Profile, name: str, clients: "Clients | None") -> Served:
     from .gateway.claude import Claude
 
     return Served(
-        Claude(profile, name),
+        Claude(profile, name, clients),
         profile.prices.get(name),
         _limit(profile, name),
         profile.call_seconds,

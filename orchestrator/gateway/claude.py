@@ -1,20 +1,164 @@
-"""A model behind a server that speaks the Messages API: this version knows its name, and does not call it yet."""
+"""The model behind the Messages API: Claude, and any server that speaks as it does.
 
+One call per `reply`, always streamed, with no retry of its own; what kept it from being whole is raised as CallBroken.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+
+from ...memory.clock import Clock, SystemClock
 from ...subagents.model import Listener, ModelReply, ModelRequest
+from ..choice import FIRST, own_server
 from ..setup import Profile
+from .address import address_of, host_of, on_this_machine
+from .clients import CONNECT_SECONDS, Clients
+from .ear import Ear
+from .failure import TRIES, TRIES_UNREACHED, Again, Answered, CallBroken, Final, judged
+from .quota import quota
+from .request import body
+from .stream import Accumulator, StreamError, answered_in, events_of
+
+if TYPE_CHECKING:
+    import anthropic
+    import httpx2
 
 
 class Claude:
-    """The model `name` through a profile."""
+    """The model with this id at a profile's server; raises NotLocal when made."""
 
-    def __init__(self, profile: Profile, name: str) -> None:
+    def __init__(
+        self, profile: Profile, model_id: str, clients: Clients | None = None, clock: Clock | None = None
+    ) -> None:
         self._profile = profile
-        self._name = name
+        self._model_id = model_id
+        self._clients = clients or Clients()
+        self._clock = clock or SystemClock()
+        self._address = address_of(profile)
 
     @property
     def name(self) -> str:
-        return self._name
+        return self._model_id
 
     async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
-        """Not there yet."""
-        raise NotImplementedError
+        """The reply to one call, its cost still unknown; raises CallBroken."""
+        ear = listener if isinstance(listener, Ear) else Ear(listener)
+        client = await self._clients.of(self._profile)
+        import anthropic
+        import httpx2
+
+        model = await self._id()
+        place = self._place(model)
+        accumulator = Accumulator(model)
+        silence = self._profile.silence_seconds
+        headers: Mapping[str, str] = {}
+        try:
+            async with client.messages.with_streaming_response.create(
+                **body(request, model),
+                stream=True,
+                timeout=anthropic.Timeout(connect=CONNECT_SECONDS, read=silence, write=silence, pool=None),
+            ) as response:
+                headers = _lower(response.headers)
+                ear.left = quota(headers, self._clock.now())
+                async with aclosing(_events(response.http_response, place)) as events:
+                    async for event in events:
+                        words = accumulator.take(event)
+                        ear.usage = accumulator.usage
+                        if words:
+                            ear.text(words)
+        except StreamError as e:
+            raise CallBroken(judged(e.answered, headers, place=place, now=self._clock.now())) from e
+        except anthropic.APIStatusError as e:
+            headers = _lower(e.response.headers)
+            ear.left = quota(headers, self._clock.now())
+            raise CallBroken(self._answered(e, headers, place)) from e
+        except anthropic.APIConnectionError as e:
+            raise CallBroken(self._unheard(e.__cause__ or e, place)) from e
+        except httpx2.TransportError as e:
+            raise CallBroken(self._unheard(e, place)) from e
+        except ValueError as e:
+            raise CallBroken(Again(f"{place}: the stream can't be read: {e}")) from e
+        if not accumulator.whole:
+            raise CallBroken(Again(f"{place}: the stream ended before the reply was whole"))
+        reply = accumulator.reply()
+        self._clients.probe.replied(place, request, reply)
+        return reply
+
+    async def _id(self) -> str:
+        """The model's id; a server other than Anthropic's is asked once what it has."""
+        if not own_server(self._profile):
+            return self._model_id
+        models = await self._clients.models(self._profile)
+        if self._model_id != FIRST:
+            self._clients.probe.named(self._place(self._model_id), self._model_id, models or ())
+            return self._model_id
+        if models is None:
+            raise CallBroken(Again(f"{host_of(self._address)}: can't be reached", tries=self._tries))
+        if not models:
+            reason = f"{host_of(self._address)}: the server lists no models; say which it is to be"
+            raise CallBroken(Final(reason, "onepen config show", 2))
+        return models[0]
+
+    @property
+    def _tries(self) -> int:
+        return TRIES_UNREACHED if on_this_machine(self._address) else TRIES
+
+    def _place(self, model: str) -> str:
+        return f"{model} at {host_of(self._address)}"
+
+    def _answered(self, error: "anthropic.APIStatusError", headers: Mapping[str, str], place: str) -> Final | Again:
+        answered = answered_in(error.body, error.status_code)
+        if 300 <= error.status_code < 400:
+            answered = Answered(
+                error.status_code, f"it leads to {headers.get('location', 'somewhere else')}", "redirect"
+            )
+        verdict = judged(answered, headers, place=place, now=self._clock.now())
+        if isinstance(verdict, Final) and error.status_code in {401, 403}:
+            return Final(f"{verdict.reason} (profile {self._profile.name})", verdict.hint, verdict.exit_code)
+        return verdict
+
+    def _unheard(self, error: BaseException, place: str) -> Final | Again:
+        """What it means that no answer came, or that it broke off."""
+        import httpx2
+
+        match error:
+            case httpx2.ConnectTimeout():
+                return Again(f"{place}: no connection within {CONNECT_SECONDS:g} s")
+            case httpx2.TimeoutException():
+                key = f"profiles.{self._profile.name}.silence_seconds"
+                return Again(f"{place}: not a byte came for {self._profile.silence_seconds:g} s ({key})")
+            case httpx2.ConnectError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                return Final(f"{place}: its certificate can't be trusted: {_one_line(error)}", None, 2)
+            case httpx2.ConnectError():
+                return Again(f"{place}: can't be reached: {_one_line(error)}", tries=self._tries)
+        return Again(f"{place}: the connection broke: {_one_line(error)}")
+
+
+async def _events(response: "httpx2.Response", place: str) -> AsyncGenerator[Mapping[str, Any], None]:
+    """The events of a response; raises CallBroken where it is no stream and no message, ValueError for no JSON."""
+    from anthropic import AsyncStream
+
+    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    if kind == "application/json":
+        whole = json.loads(await response.aread())
+        if isinstance(whole, dict) and whole.get("type") == "message":
+            for event in events_of(whole):
+                yield event
+            return
+        raise StreamError(answered_in(whole, response.status_code))
+    if kind != "text/event-stream":
+        reason = f"{place}: it answered with {kind or 'nothing'}, not as the Messages API does"
+        raise CallBroken(Final(reason, "onepen config show", 2))
+    async for sent in AsyncStream.raw_events(response):
+        told = json.loads(sent.data) if sent.data else None
+        if isinstance(told, dict):
+            yield told if "type" in told else {**told, "type": sent.event}
+
+
+def _lower(headers: Mapping[str, str]) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

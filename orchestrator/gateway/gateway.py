@@ -1,21 +1,66 @@
-"""The one way by which models are called."""
+"""The one way by which models are called, and the only place where a call is made again.
 
-from collections.abc import Callable
+Before a call: its budget is set aside, and its turn at the server comes. After it: what it cost is booked. A call that
+broke is told to `on_lost` with what it used, and made again as long as tries and patience last; so that nothing else
+may try again, the adapter and its library don't.
+"""
+
+import random as chance
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ...subagents.model import Listener, ModelReply, ModelRequest, OnLost
+import anyio
+
+from ...memory.clock import Clock, SystemClock
+from ...subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnLost, Usage
 from .account import Account
+from .clients import Clients
+from .ear import Ear
+from .failure import Again, CallBroken, CallFailed, Final, failed
+from .ledger import Ledger, OverBudget, Reservation, Short, Unpriced, cost, most, used
+from .limiter import Limiter
+from .pace import Ticket
+from .patience import pause
 
 if TYPE_CHECKING:
     from ..models import Served
 
 Waiting = Callable[[str, float], AbstractContextManager[None]]
-"""Entered before a call that has to wait, with the reason and the seconds; the worker's clock stands still inside."""
+"""Entered before a call that has to wait, with the reason and the seconds; the worker's clock stands still inside.
+
+0 seconds: nobody knows how long (others' calls have to come back first).
+"""
+
+PAUSES = 5
+"""How often a reply that the server paused (`pause_turn`) is carried on within one call."""
 
 
 class Gateway:
-    """Makes model calls for everybody in this process."""
+    """Makes model calls for everybody in this process; `notice` gets lines for people, each once."""
+
+    def __init__(
+        self,
+        ledger: Ledger | None = None,
+        *,
+        clock: Clock | None = None,
+        random: Callable[[], float] = chance.random,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        notice: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.clients = Clients(notice)
+        self._ledger = ledger or Ledger()
+        self._clock = clock or SystemClock()
+        self._random = random
+        self.sleep = sleep
+        self._limiters: dict[str, Limiter] = {}
+        self._settled = anyio.Event()
+
+    async def close(self) -> None:
+        """Ends the connections that were kept warm; to be called before the event loop ends."""
+        await self.clients.close()
 
     async def reply(
         self,
@@ -27,5 +72,200 @@ class Gateway:
         waiting: Waiting,
         listener: Listener | None = None,
     ) -> ModelReply:
-        """The model's whole reply, with its cost; raises OverBudget or CallFailed."""
-        return await served.model.reply(request, listener)
+        """The model's whole reply, with its cost; raises OverBudget, Unpriced or CallFailed."""
+        said: ModelReply | None = None
+        for _ in range(PAUSES + 1):
+            messages = request.messages if said is None else (*request.messages, said.message)
+            call = _Call(self, served, replace(request, messages=messages), account, on_lost, waiting, listener)
+            try:
+                more = await call.whole()
+            except BaseException:
+                if said is not None:
+                    on_lost(LostCall("the reply was paused, and could not be carried on", said.usage, said.cost_usd))
+                raise
+            said = more if said is None else _joined(said, more)
+            if said.stop_reason != "pause_turn":
+                break
+        assert said is not None
+        return said
+
+    def limiter(self, limit: str) -> Limiter:
+        return self._limiters.setdefault(limit, Limiter(self._random))
+
+    async def reserve(self, call: "_Call") -> Reservation | None:
+        """Sets the call's budget aside, once it fits; None for what costs nothing."""
+        price, caps = call.served.price, call.account.caps
+        if call.served.free:
+            return None
+        if price is None and caps.task_tokens is None and caps.day_tokens is None:
+            raise Unpriced(call.served.model.name)
+        amount = most(call.request, price)
+        while True:
+            got = self._ledger.reserve(call.account, amount, self._clock.now().date())
+            if isinstance(got, Short):
+                raise OverBudget(call.account, got)
+            if isinstance(got, Reservation):
+                return got
+            with call.waiting("other calls are out, and what they cost decides whether the budget is enough", 0.0):
+                await self._settled.wait()
+
+    def settle(self, reservation: Reservation | None, call: "_Call", ear: Ear) -> None:
+        if reservation is not None:
+            self._ledger.settle(reservation, used(ear.usage, call.served.price))
+            self._settled.set()
+            self._settled = anyio.Event()
+
+    def back_at(self, seconds: float) -> str:
+        """When that many seconds are over, for people."""
+        return f"{self._clock.now() + timedelta(seconds=seconds):%Y-%m-%d %H:%M}"
+
+    def drawn(self) -> float:
+        return self._random()
+
+
+class _Call:
+    """One call until it is whole: its tries, and what it has waited."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        served: "Served",
+        request: ModelRequest,
+        account: Account,
+        on_lost: OnLost,
+        waiting: Waiting,
+        listener: Listener | None,
+    ) -> None:
+        self.served = served
+        self.request = request
+        self.account = account
+        self._gateway = gateway
+        self._on_lost = on_lost
+        self._enter = waiting
+        self._listener = listener
+        self._limiter = gateway.limiter(served.limit) if served.limit else None
+        self._waited = 0.0
+
+    async def whole(self) -> ModelReply:
+        tries = 0
+        while True:
+            tries += 1
+            ear = Ear(self._listener)
+            got = await self._try(ear)
+            if isinstance(got, ModelReply):
+                return got
+            if isinstance(got, Final):
+                raise failed(got)
+            if tries >= got.tries:
+                raise CallFailed(f"{got.reason}; tried {tries} times", hint=self._hint)
+            seconds = pause(tries, got.after, self._gateway.drawn())
+            self._bear(got.reason, seconds)
+            ear.broke_off(got.reason)
+            with self.waiting(got.reason, seconds):
+                await self._gateway.sleep(seconds)
+
+    def waiting(self, reason: str, seconds: float) -> AbstractContextManager[None]:
+        """Around each wait; it takes from the call's patience."""
+        return _Patience(self, self._enter(reason, seconds))
+
+    async def _try(self, ear: Ear) -> ModelReply | Final | Again:
+        reservation = await self._gateway.reserve(self)
+        try:
+            ticket = await self._admitted()
+            return await self._made(ear, ticket)
+        finally:
+            self._gateway.settle(reservation, self, ear)
+
+    async def _admitted(self) -> Ticket | None:
+        if self._limiter is None:
+            return None
+        reason = "the server takes fewer calls now"
+        got = await self._limiter.admit(
+            self.served.patience_seconds - self._waited, lambda seconds: self.waiting(reason, seconds)
+        )
+        if isinstance(got, Ticket):
+            return got
+        raise self._impatient(f"{self.served.model.name}: {reason}", got)
+
+    async def _made(self, ear: Ear, ticket: Ticket | None) -> ModelReply | Final | Again:
+        """One try; what it used is told when it gave no whole reply."""
+        price = self.served.price
+        try:
+            with anyio.move_on_after(self.served.call_seconds):
+                reply = await self.served.model.reply(self.request, ear)
+                ear.usage = reply.usage
+                self._back(ticket, None, ear)
+                return replace(reply, cost_usd=cost(reply.usage, price))
+            late = f"{self.served.model.name}: the reply was not whole after {self.served.call_seconds:g} s"
+            verdict: Final | Again = Final(late, self._hint)
+        except CallBroken as e:
+            verdict = e.verdict
+        except BaseException as e:
+            self._back(ticket, Final(str(e)), ear)
+            if ticket is not None or ear.usage != Usage():
+                self._on_lost(LostCall("it was given up", ear.usage, cost(ear.usage, price)))
+            raise
+        self._back(ticket, verdict, ear)
+        self._on_lost(LostCall(verdict.reason, ear.usage, cost(ear.usage, price)))
+        return verdict
+
+    def _back(self, ticket: Ticket | None, verdict: Final | Again | None, ear: Ear) -> None:
+        """Tells the limiter how the call came back."""
+        if self._limiter is None or ticket is None:
+            return
+        now, pace = anyio.current_time(), self._limiter.pace
+        if verdict is None:
+            pace.succeeded(ticket)
+        elif isinstance(verdict, Again) and verdict.throttled:
+            pace.throttled(ticket, now, verdict.after)
+        else:
+            pace.broke(ticket)
+        pace.told(ear.left, ear.usage.prompt_total + ear.usage.output, now)
+        self._limiter.changed()
+
+    def _bear(self, reason: str, seconds: float) -> None:
+        if seconds > self.served.patience_seconds - self._waited:
+            raise self._impatient(reason, seconds)
+
+    def _impatient(self, reason: str, seconds: float) -> CallFailed:
+        return CallFailed(
+            f"{reason}; it takes calls again at {self._gateway.back_at(seconds)}, in {_in_words(seconds)}",
+            hint=self._hint,
+        )
+
+    @property
+    def _hint(self) -> str | None:
+        return None if self.account.agent == "main" else f"onepen resume {self.account.purse}"
+
+    def waited(self, seconds: float) -> None:
+        self._waited += seconds
+
+
+class _Patience:
+    """Measures a wait."""
+
+    def __init__(self, call: _Call, inner: AbstractContextManager[None]) -> None:
+        self._call = call
+        self._inner = inner
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        self._began = anyio.current_time()
+        self._inner.__enter__()
+
+    def __exit__(self, *raised: object) -> bool | None:
+        self._call.waited(anyio.current_time() - self._began)
+        return self._inner.__exit__(*raised)  # type: ignore[arg-type]
+
+
+def _joined(said: ModelReply, more: ModelReply) -> ModelReply:
+    """A paused reply and how it went on."""
+    both = None if said.cost_usd is None or more.cost_usd is None else said.cost_usd + more.cost_usd
+    return ModelReply((*said.content, *more.content), more.stop_reason, said.usage + more.usage, more.model, both)
+
+
+def _in_words(seconds: float) -> str:
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,25 @@
+"""What the gateway hears of a call before it is whole: words for a person, tokens counted so far, limits told."""
+
+from ...subagents.model import Listener, Usage
+from .quota import Left
+
+
+class Ear:
+    """The listener of one try; an adapter also writes down here what it learns of usage and limits."""
+
+    def __init__(self, listener: Listener | None = None) -> None:
+        self._listener = listener
+        self.words_heard = False
+        self.usage = Usage()
+        self.left: tuple[Left, ...] = ()
+
+    def text(self, words: str) -> None:
+        self.words_heard = True
+        if self._listener is not None:
+            self._listener.text(words)
+
+    def broke_off(self, reason: str) -> None:
+        """Tells the listener, if it has heard anything that no longer counts."""
+        if self._listener is not None and self.words_heard:
+            self._listener.broke_off(reason)
+        self.words_heard = False

@@ -1,0 +1,188 @@
+"""Budgets: what a call may cost at most is set aside before it is made, and what it did cost is booked after it.
+
+So the sum never passes a cap, however many calls are out at the same time. A call that fits only once others have
+come back cheaper than they might have been waits for them; one that doesn't fit even so is over the budget.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from math import ceil
+
+from ...memory.ids import ClientId
+from ...memory.tokens import estimate
+from ...subagents.messages import message_dict
+from ...subagents.model import ModelRequest, Usage
+from ..errors import OrchestratorFault
+from .account import Account, Amount, Caps
+from .price import Price
+
+MARGIN = 1.25
+"""What an estimate of tokens is multiplied by before money is set aside for it."""
+
+Spent = Callable[[date], Mapping[ClientId | None, Amount]]
+"""What all spaces together had spent on a day before this process began, by client."""
+
+
+@dataclass(frozen=True)
+class Short:
+    """A cap that a call doesn't fit under: its name, its size, what is spent of it, what the call may cost."""
+
+    cap: str
+    size: float
+    spent: float
+    needed: float
+
+
+class OverBudget(OrchestratorFault):
+    """Raised before a call that may cost more than is left; `short` says of which cap."""
+
+    exit_code = 4
+
+    def __init__(self, account: Account, short: Short) -> None:
+        whose = {"task": account.purse, "client's day": str(account.client)}.get(short.cap.rpartition(" ")[0], "")
+        super().__init__(
+            f"budget: {short.cap}{f' ({whose})' if whose else ''}: {_said(short.spent, short)} of "
+            f"{_said(short.size, short)} spent, and the next call may cost {_said(short.needed, short)}",
+            hint=f"onepen resume {account.purse} --budget USD" if short.cap == "task usd" else "onepen config show",
+        )
+        self.short = short
+
+
+class Unpriced(OrchestratorFault):
+    """Raised before a call whose price nobody knows, where no budget of tokens bounds it."""
+
+    exit_code = 2
+
+    def __init__(self, model: str) -> None:
+        super().__init__(
+            f"model {model}: its price is unknown, and unknown is never free; give it one under "
+            f'[profiles.NAME.prices."{model}"] in your config, or a bound with task_tokens under [budget]',
+            hint="onepen config show",
+        )
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """What was set aside for one call."""
+
+    account: Account
+    day: date
+    amount: Amount
+
+
+@dataclass(frozen=True)
+class Wait:
+    """The call would fit if the others that are out cost less than they may."""
+
+
+@dataclass
+class _Pot:
+    spent: Amount = field(default_factory=Amount)
+    aside: Amount = field(default_factory=Amount)
+
+
+@dataclass
+class Ledger:
+    """All money of a process. `before` tells what a day had cost before; it is asked once for each day."""
+
+    before: Spent = lambda day: {}
+    _purses: dict[str, _Pot] = field(default_factory=dict)
+    _days: dict[tuple[date, ClientId | None], _Pot] = field(default_factory=dict)
+    _asked: set[date] = field(default_factory=set)
+
+    def reserve(self, account: Account, amount: Amount, day: date) -> Reservation | Wait | Short:
+        """Sets `amount` aside, if it fits under each of the account's caps."""
+        self._open(account, day)
+        wait = False
+        for short, aside in self._against(account, amount, day):
+            if short.spent + short.needed > short.size:
+                return short
+            wait = wait or short.spent + aside + short.needed > short.size
+        if wait:
+            return Wait()
+        for pot in self._pots(account, day):
+            pot.aside = pot.aside + amount
+        return Reservation(account, day, amount)
+
+    def settle(self, reservation: Reservation, used: Amount) -> None:
+        """Books what the call did cost, in the place of what was set aside."""
+        for pot in self._pots(reservation.account, reservation.day):
+            pot.aside = pot.aside - reservation.amount
+            pot.spent = pot.spent + used
+
+    def spent(self, purse: str) -> Amount:
+        """What a task or chat has cost as far as this process knows."""
+        return self._purses.get(purse, _Pot()).spent
+
+    def _open(self, account: Account, day: date) -> None:
+        if day not in self._asked:
+            self._asked.add(day)
+            for client, amount in self.before(day).items():
+                self._days[day, client] = _Pot(amount)
+        purse = self._purses.setdefault(account.purse, _Pot(account.spent))
+        # An account that is opened again counts what stands in the logs by then: never the same twice.
+        purse.spent = Amount(max(purse.spent.usd, account.spent.usd), max(purse.spent.tokens, account.spent.tokens))
+        self._days.setdefault((day, account.client), _Pot())
+
+    def _pots(self, account: Account, day: date) -> tuple[_Pot, ...]:
+        return self._purses[account.purse], self._days[day, account.client]
+
+    def _against(self, account: Account, amount: Amount, day: date) -> Iterator[tuple[Short, float]]:
+        """Each cap that counts for this call, with what others have set aside under it."""
+        purse, client = self._pots(account, day)
+        whole = _Pot()
+        for (of, _), pot in self._days.items():
+            if of == day:
+                whole = _Pot(whole.spent + pot.spent, whole.aside + pot.aside)
+        caps: Caps = account.caps
+        money = [("task usd", caps.task_usd, purse), ("day usd", caps.day_usd, whole)]
+        if account.client is not None:
+            money.append(("client's day usd", caps.client_day_usd, client))
+        for name, size, pot in money:
+            if size is not None and amount.usd > 0:
+                yield Short(name, size, pot.spent.usd, amount.usd), pot.aside.usd
+        for name, most, pot in (("task tokens", caps.task_tokens, purse), ("day tokens", caps.day_tokens, whole)):
+            if most is not None and amount.tokens > 0:
+                yield Short(name, most, pot.spent.tokens, amount.tokens), pot.aside.tokens
+
+
+def most(request: ModelRequest, price: Price | None) -> Amount:
+    """The most that a call may cost: the whole prompt written to the cache, and the longest reply.
+
+    In tokens where there is no price: only what has no price is bounded by tokens.
+    """
+    tokens = ceil(prompt_tokens(request) * MARGIN)
+    if price is None:
+        return Amount(0.0, tokens + request.max_tokens)
+    dearest = max(price.input, price.cache_write)
+    return Amount(Price(dearest, 0.0, 0.0, price.output).of(Usage(input=tokens, output=request.max_tokens)))
+
+
+def prompt_tokens(request: ModelRequest) -> int:
+    """About how many tokens a request's prompt has."""
+    return sum(map(estimate, _texts(request)))
+
+
+def cost(usage: Usage, price: Price | None) -> float | None:
+    """US dollars; None where the price is unknown and something was used."""
+    if price is None:
+        return None if usage != Usage() else 0.0
+    return price.of(usage)
+
+
+def used(usage: Usage, price: Price | None) -> Amount:
+    """What a call takes from its budgets."""
+    if price is None:
+        return Amount(0.0, usage.prompt_total + usage.output)
+    return Amount(price.of(usage))
+
+
+def _texts(request: ModelRequest) -> Iterator[str]:
+    yield from request.system
+    yield from (str(tool.as_dict()) for tool in request.tools)
+    yield from (str(message_dict(message)) for message in request.messages)
+
+
+def _said(value: float, short: Short) -> str:
+    return f"{value:,.0f} tokens" if short.cap.endswith("tokens") else f"{value:.2f} US$"
