@@ -2,8 +2,9 @@
 
     python -m onepen.testing.messages_api --rules FILE.json [--port N] [--record FILE.jsonl] [-- COMMAND …]
 
-Prints one line of JSON, {"url", "pid"}, when it is ready, and ends by SIGTERM or Ctrl-C. With a command it runs that
-with ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY set, prints nothing of its own, and ends with the command's exit code.
+Prints one line of JSON, {"url", "pid"}, when it is ready, and ends by SIGTERM or Ctrl-C; SIGHUP makes it read the rules
+again. With a command it runs that with ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY set, prints nothing of its own, and
+ends with the command's exit code.
 """
 
 import argparse
@@ -16,8 +17,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from onepen.memory.errors import OnepenError
-
+from .rules import RulesUnreadable, read_script
 from .server import MessagesApi
 
 
@@ -26,7 +26,7 @@ def main(args: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(args)
     try:
         server = MessagesApi.from_file(given.rules, port=given.port, record=given.record)
-    except OnepenError as e:
+    except RulesUnreadable as e:
         sys.stderr.write(f"error: {e}\n")
         return 2
     with server:
@@ -36,12 +36,20 @@ def main(args: Sequence[str] | None = None) -> int:
         ended = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ended.set())
+        signal.signal(signal.SIGHUP, lambda *_: _read_again(server, given.rules))
         sys.stdout.write(json.dumps({"url": server.url, "pid": os.getpid()}) + "\n")
         sys.stdout.flush()
         if given.until_eof:
             threading.Thread(target=_end_with_input, args=(ended,), daemon=True).start()
         ended.wait()
     return 0
+
+
+def _read_again(server: MessagesApi, path: Path) -> None:
+    try:
+        server.say(read_script(path).rules)
+    except RulesUnreadable as e:
+        sys.stderr.write(f"error: {e}; the rules before stay in force\n")
 
 
 def _end_with_input(ended: threading.Event) -> None:

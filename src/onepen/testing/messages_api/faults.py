@@ -35,9 +35,10 @@ class Refused:
     type: str
     message: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    code: str | None = None
 
     def body(self, request_id: str) -> bytes:
-        error = {"type": self.type, "message": self.message}
+        error = {"type": self.type, "message": self.message, "details": self.code and {"error_code": self.code}}
         return json.dumps({"type": "error", "error": error, "request_id": request_id}, ensure_ascii=False).encode()
 
 
@@ -51,20 +52,23 @@ def refused(fault: Fault, now: datetime) -> Refused:
     spent = fault.kind == "spend_cap"
     status = fault.status or (429 if spent else 500)
     words = SPEND_CAP if spent else WORDS.get(status, "Internal server error")
-    again = False if spent and fault.should_retry is None else fault.should_retry
     headers: dict[str, str] = {}
     if fault.retry_after is not None:
         headers["retry-after"] = told(str(fault.retry_after), now)
-    if again is not None:
-        headers["x-should-retry"] = str(again).lower()
-    return Refused(status, fault.type or TYPES.get(status, "api_error"), fault.message or words, headers)
+    if fault.should_retry is not None:
+        headers["x-should-retry"] = str(fault.should_retry).lower()
+    code = fault.code or ("enforced_spend_limit_reached" if spent else None)
+    return Refused(status, fault.type or TYPES.get(status, "api_error"), fault.message or words, headers, code)
 
 
 def error_event(fault: Fault) -> dict[str, object]:
     """The event of an error within a reply."""
     kind = fault.type or "overloaded_error"
     words = fault.message or {"overloaded_error": "Overloaded"}.get(kind, "Internal server error")
-    return {"type": "error", "error": {"type": kind, "message": words, "details": None}}
+    return {
+        "type": "error",
+        "error": {"type": kind, "message": words, "details": fault.code and {"error_code": fault.code}},
+    }
 
 
 def told(value: str, now: datetime) -> str:

@@ -92,6 +92,8 @@ class Fault(_Told):
     """Type of the error; by default the one that goes with the status, and overloaded_error within a reply."""
     message: str | None = None
     """Words of the error."""
+    code: str | None = None
+    """The error's `details.error_code`."""
     retry_after: int | float | str | None = None
     """The header as it is: seconds, a date ("{date+20}": in 20 s), or nonsense."""
     should_retry: bool | None = None

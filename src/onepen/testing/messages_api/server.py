@@ -4,8 +4,8 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -51,6 +51,7 @@ class MessagesApi:
         self._record_to = record
         self._record: IO[bytes] | None = None
         self._connections = 0
+        self._writers: set[asyncio.StreamWriter] = set()
         self._answering = 0
         self._opening: asyncio.Task[None] | None = None
         self._failed: Exception | None = None
@@ -97,6 +98,21 @@ class MessagesApi:
 
         asyncio.run_coroutine_threadsafe(change(), self._loop).result(WAIT)
 
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """For a while nobody listens at the port, and the connections there are end."""
+
+        async def leave() -> None:
+            self._server.close()
+            for writer in self._writers:
+                writer.transport.abort()
+
+        asyncio.run_coroutine_threadsafe(leave(), self._loop).result(WAIT)
+        try:
+            yield
+        finally:
+            asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(WAIT)
+
     def __enter__(self) -> "MessagesApi":
         self._record = self._record_to.open("ab") if self._record_to else None
         self._loop = asyncio.new_event_loop()
@@ -134,6 +150,7 @@ class MessagesApi:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections += 1
         number = self._connections
+        self._writers.add(writer)
         try:
             with suppress(ConnectionError, asyncio.CancelledError):  # only the server's end cancels
                 while (request := await http.read(reader)) is not None:
@@ -150,6 +167,7 @@ class MessagesApi:
             self._failed = self._failed or e
             raise
         finally:
+            self._writers.discard(writer)
             writer.close()
 
     def _decide(self, request: http.Request, connection: int) -> Answer:
