@@ -18,6 +18,7 @@ from ..memory.workspace import open_workspace
 from .service import Service
 
 if TYPE_CHECKING:
+
     from .models import Models
     from .pens import HeldPen
     from .redact import Known
@@ -44,12 +45,14 @@ def build_service(root: Path, *, clock: Clock | None = None) -> Service:
     is run, so that reading commands stay quick. Raises NoWorkspace or SettingsUnreadable.
     """
     workspace = open_workspace(root)
+    now = clock or SystemClock(workspace.settings.timezone)
+    workshop = cache(lambda: _workshop(now))
     return Service(
         workspace,
-        clock=clock or SystemClock(workspace.settings.timezone),
+        clock=now,
         ids=RandomIds(),
-        workshop=cache(_workshop),
-        models=_models,
+        workshop=workshop,
+        models=lambda setup: _models(setup, workshop()),
         user=_user(),
         setup=_setup,
     )
@@ -85,6 +88,8 @@ async def build_orchestrator(
     is told when the pen is lost or in doubt, and then the process has to end. Raises NoWorkspace, SettingsUnreadable,
     PenHeld after `wait` seconds, RedoDamaged or an OSError.
     """
+    from anyio import CancelScope
+
     from .pens import HeldPen
     from .redact import Known
     from .settle import settle
@@ -93,7 +98,7 @@ async def build_orchestrator(
     workspace = open_workspace(root)
     now = clock or SystemClock(workspace.settings.timezone)
     view = View(workspace)
-    workshop, known = _workshop(), Known()
+    workshop, known = _workshop(now), Known()
     with HeldPen.open(view, now, wait=wait, on_broken=on_broken) as pen:
         settle(view, now, workspace.spaces())
         service = Service(
@@ -101,27 +106,31 @@ async def build_orchestrator(
             clock=now,
             ids=RandomIds(),
             workshop=lambda: workshop,
-            models=_models,
+            models=lambda setup: _models(setup, workshop),
             user=_user(),
             setup=lambda: setup or NOTHING,
             pens=pen,
             known=known,
         )
-        yield Orchestrator(service, pen, workshop, known, pen.notices)
+        try:
+            yield Orchestrator(service, pen, workshop, known, pen.notices)
+        finally:
+            with CancelScope(shield=True):
+                await workshop.gateway.close()
 
 
-def _workshop() -> "Workshop":
+def _workshop(clock: Clock) -> "Workshop":
     from ..subagents.pool import ProcessPool
     from .gateway.gateway import Gateway
     from .workshop import Workshop
 
-    return Workshop(ProcessPool(), Gateway())
+    return Workshop(ProcessPool(), Gateway(clock=clock))
 
 
-def _models(setup: "Setup") -> "Models":
+def _models(setup: "Setup", workshop: "Workshop") -> "Models":
     from .models import Resolver
 
-    return Resolver(setup)
+    return Resolver(setup, workshop.gateway.clients)
 
 
 def _setup() -> "Setup":

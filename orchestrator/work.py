@@ -291,7 +291,7 @@ class Work:
     ) -> DelegateResult:
         views = [self._view_of(dossier, left_out.get(dossier.task, ())) for dossier in done]
         stopped = bool(self._stop.presses) and any(v.status in {"interrupted", "queued", "sent_back"} for v in views)
-        told = (*scribe.notices(), *notices)
+        told = (*scribe.notices(), *notices, *self._workshop.gateway.news())
         return DelegateResult(tuple(views), told, stopped, dry_run=self._desk.rehearsed)
 
     def _view_of(self, dossier: Dossier, left_out: tuple[str, ...]) -> TaskView:

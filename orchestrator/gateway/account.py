@@ -7,7 +7,7 @@ from ...memory.ids import ClientId
 
 @dataclass(frozen=True)
 class Amount:
-    """What calls cost: US dollars, and tokens of all kinds together (what counts where no price is known)."""
+    """What calls cost: US dollars where the price is known, and all tokens of the calls where it isn't."""
 
     usd: float = 0.0
     tokens: int = 0

@@ -39,7 +39,10 @@ PAUSES = 5
 
 
 class Gateway:
-    """Makes model calls for everybody in this process; `notice` gets lines for people, each once."""
+    """Makes model calls for everybody in this process.
+
+    What a server lacks is told to people once: to `notice`, or to whoever asks for the `news` first.
+    """
 
     def __init__(
         self,
@@ -48,15 +51,22 @@ class Gateway:
         clock: Clock | None = None,
         random: Callable[[], float] = chance.random,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
-        notice: Callable[[str], None] = lambda line: None,
+        notice: Callable[[str], None] | None = None,
     ) -> None:
-        self.clients = Clients(notice)
+        self._news: list[str] = []
+        self.clients = Clients(notice or self._news.append)
         self._ledger = ledger or Ledger()
         self._clock = clock or SystemClock()
         self._random = random
         self.sleep = sleep
         self._limiters: dict[str, Limiter] = {}
         self._settled = anyio.Event()
+
+    def news(self) -> tuple[str, ...]:
+        """Lines for people that nobody has got yet."""
+        news = tuple(self._news)
+        self._news.clear()
+        return news
 
     async def close(self) -> None:
         """Ends the connections that were kept warm; to be called before the event loop ends."""
