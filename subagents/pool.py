@@ -6,12 +6,13 @@ group is ended. What a worker says in another task's or attempt's name is logged
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
 from ..memory import files
 from ..memory.ids import TaskId
+from ..staging.secret import mask as mask_shapes
 from .assignment import Assignment, Limits
 from .child import Child
 from .ending import Ending, Failed, Reported, Stopped, TimedOut
@@ -42,16 +43,20 @@ class Pool(Protocol):
 
 
 class ProcessPool:
-    """A child process for each attempt, of our own worker or of the `command` given."""
+    """A child process for each attempt, of our own worker or of the `command` given.
 
-    def __init__(self, command: Sequence[str] | None = None) -> None:
+    `mask` takes secrets out of what a worker prints.
+    """
+
+    def __init__(self, command: Sequence[str] | None = None, mask: Callable[[str], str] = mask_shapes) -> None:
+        self._mask = mask
         self._command = tuple(command or (sys.executable, "-P", "-m", "onepen.subagents"))
         self._running: dict[tuple[TaskId, int], Supervision] = {}
 
     async def run(self, assignment: Assignment, host: Host) -> Ending:
         """Start a worker and see it to its end; errors of the host pass through, after the worker was ended."""
         files.make_folder(assignment.drafts_folder)
-        log = WorkerLog(partial(files.append, assignment.log), assignment.limits.log_bytes)
+        log = WorkerLog(partial(files.append, assignment.log), assignment.limits.log_bytes, self._mask)
         try:
             child = Child.start(self._command, child_environment(os.environ))
         except OSError as e:

@@ -1,10 +1,15 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onepen.subagents.workerlog import WorkerLog
 
+KEYS = ["sk-ant-api03-" + "FAKE" * 20, "AKIAFAKEFAKEFAKE0000", "ghp_" + "F" * 36, "https://u:p4ss@host"]
+PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIFAKE/SECRETBODY\n" * 40 + "-----END RSA PRIVATE KEY-----"
 
-def logged(limit: int = 10_000) -> tuple[WorkerLog, bytearray]:
+
+def logged(limit: int = 100_000) -> tuple[WorkerLog, bytearray]:
     kept = bytearray()
     return WorkerLog(kept.extend, limit), kept
 
@@ -54,3 +59,40 @@ def test_the_last_line_of_stderr() -> None:
     assert log.last_line == "ImportError: no module"
     log.stderr(b"\n")
     assert log.last_line == "ImportError: no module"
+
+
+@given(st.sampled_from([*KEYS, PEM]), st.lists(st.integers(0, 900), max_size=5), st.binary(max_size=20))
+def test_a_secret_is_masked_wherever_its_bytes_are_parted(value: str, cuts: list[int], noise: bytes) -> None:
+    log, kept = logged()
+    data = noise + b"\nfound " + value.encode() + b" there\n" + noise
+    for start, end in pairwise((0, *sorted(cuts), len(data))):
+        log.stderr(data[start:end])
+        log.flush()
+    log.close()
+    assert value.encode() not in kept and b"SECRETBODY" not in kept
+    assert kept.startswith(noise + b"\nfound [") and kept.endswith(b" there\n" + noise)
+
+
+def test_a_value_that_somebody_knows_is_masked_by_its_name() -> None:
+    kept = bytearray()
+    log = WorkerLog(kept.extend, 1_000, lambda text: text.replace("FAKE-2", "[the key]"))
+    log.stderr(b"AWS=FAKE-2\n")
+    log.noise(b"FAKE-2", "not JSON")
+    log.close()
+    assert bytes(kept) == b"AWS=[the key]\n[onepen] on stdout (not JSON):\n[the key]\n"
+
+
+def test_last_words_name_no_secret() -> None:
+    log, _ = logged()
+    log.stderr(f"KeyError: {KEYS[1]}\n".encode())
+    assert log.last_line == "KeyError: [an AWS access key id]"
+
+
+def test_what_has_no_end_is_still_written() -> None:
+    log, kept = logged(1 << 20)
+    log.stderr(b"x" * 200_000)
+    log.flush()
+    assert 190_000 < len(kept) < 200_000
+    log.stderr(b"\n-----BEGIN PRIVATE KEY-----\n" + b"y\n" * 20_000)
+    log.flush()
+    assert kept.endswith(b"y\n")
