@@ -24,6 +24,7 @@ from ..memory.view import View
 from ..memory.workspace import Workspace
 from ..staging.draft import DraftImpossible, render_draft
 from ..staging.folder import TaskFolder, collect
+from ..staging.secret import mask
 from ..subagents.definition import AgentDefinition
 from ..subagents.host import Paused
 from ..subagents.messages import Message
@@ -167,7 +168,8 @@ class Attempt:
 
     def _event(self, attempt: int, ending: Ending, *, refused: bool) -> AttemptEvent:
         match ending:
-            case Reported(summary=summary, answer=answer, complete=complete, seconds=seconds):
+            case Reported(complete=complete, seconds=seconds):
+                summary, answer = mask(ending.summary), ending.answer and mask(ending.answer)
                 self._write_report(summary, answer)
                 drafts = self._facts(attempt)
                 if answer and not self._dossier.sheet.answer and all(d.blocked for d in drafts):

@@ -22,6 +22,7 @@ from ..memory.workspace import SHELVES, Space
 from ..staging.folder import TaskFolder, read_input
 from ..staging.own import framing_lines
 from ..staging.quotes import parse_quote
+from ..staging.secret import mask
 
 MAX_FILE = 1 << 20
 MAX_FILES = 5_000
@@ -114,7 +115,8 @@ class Lookup:
         scored = _inputs_first(ranking.find(query, limit))
         best = max((s.score for s in scored), default=0.0) or 1.0
         places = [
-            Found(s.coverage, s.score / best, s.passage.path, s.line, s.line_text.strip()[:_SHOWN]) for s in scored
+            Found(s.coverage, s.score / best, s.passage.path, s.line, mask(s.line_text.strip())[:_SHOWN])
+            for s in scored
         ]
         return Answer(tuple(places), ranking.missing(query), files, lines)
 

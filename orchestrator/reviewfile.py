@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from ..memory.links import LinkLeadsOut
+from ..staging.secret import mask
 from .dossier import Dossier
 from .models import follows_remarks
 from .plan import DraftState
@@ -53,9 +54,10 @@ def _draft(dossier: Dossier, draft: DraftState, found: Examined) -> Iterator[str
         verb = "edit" if found.blocked else "approve"
         yield f"- Next: onepen show {draft.id}, then onepen {verb}|reject{back} {draft.id}"
         yield ""
-        fence = "`" * max(4, _longest_run(found.diff) + 1)
+        diff = mask(found.diff.rstrip("\n"))
+        fence = "`" * max(4, _longest_run(diff) + 1)
         yield f"{fence}diff"
-        yield found.diff.rstrip("\n")
+        yield diff
         yield fence
 
 

@@ -7,7 +7,7 @@ credentials hands them in as `held`: those are found whatever they look like.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 
 from .finding import Finding, FindingLevel, at_most
@@ -126,13 +126,20 @@ def secret_findings(text: str, place: str = "", first_line: int = 1, held: Held 
 
 
 def mask(text: str, held: Held = NONE) -> str:
-    """The text with each secret replaced by its kind in brackets: values that are held, and those of a clear shape."""
+    """The text with each secret replaced by its kind in brackets: values that are held, and those of a clear shape.
+
+    Lines stay lines: what is masked leaves its line ends behind.
+    """
     for name in sorted(held, key=lambda name: -len(held[name])):
         text = text.replace(held[name], f"[{name}]")
     for shape in _shapes():
         if shape.level == "block":
-            text = shape.pattern.sub(f"[{shape.kind}]", text)
+            text = shape.pattern.sub(partial(_masked, shape.kind), text)
     return text
+
+
+def _masked(kind: str, match: re.Match[str]) -> str:
+    return f"[{kind}]" + "\n" * match[0].count("\n")
 
 
 def _places(text: str, value: str) -> Iterator[int]:

@@ -20,6 +20,7 @@ from ..memory.text.document import Document, parse_document
 from ..memory.text.passage_match import find_once
 from ..staging.draft import MAX_BYTES, Draft, edit_of, parse_draft, render_draft
 from ..staging.policy import Provenance
+from ..staging.secret import secrets_in
 from .draftname import draft_name, name_for, next_name, short_names
 from .reading import Reading, section_of
 from .toolinput import EditDraft, Entry, ProposeEdit, ToolRefused, WriteDraft
@@ -240,6 +241,9 @@ class Drafting:
             raise ToolRefused(f"{name}: it would have {len(data):,} bytes, a draft has at most {MAX_BYTES:,}; split it")
         if self._read(name) == data:
             return False
+        for seen in secrets_in(data.decode(errors="replace")):
+            if seen.level == "block":
+                raise ToolRefused(f"{name}: it holds {seen.kind}, so it was not written; keep its name, not its value")
         files.replace(self._folder / name, data)
         return True
 

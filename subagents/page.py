@@ -5,18 +5,22 @@
         15	the kiln was cold again at noon
     (more: read on with start=16)
 
-A line is what stands between two line feeds, counted from 1. A number with `+` behind it marks a line that is longer
-than a page may show; its rest can only be found by search. Remarks of onepen stand in parentheses at the end.
+A line is what stands between two line feeds, counted from 1. A number with `+` behind it marks a line that is not shown
+as it is: it is longer than a page may show (its rest can only be found by search), or holds a secret, which is masked.
+Remarks of onepen stand in parentheses at the end.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..memory.text.clip import boundary
+from ..staging.secret import mask
 
 PAGE_LINES = 400
 PAGE_CHARS = 40_000
 LINE_CHARS = 8_000
+_KEY_LINES = 130  # more than a private key has
 
 _HEAD = re.compile(r"(?P<path>[^\n]*), lines (?P<first>\d+)-(?P<last>\d+) of (?P<total>\d+)")
 _LINE = re.compile(r" *(?P<number>\d+)(?P<cut>\+?)\t(?P<text>.*)")
@@ -24,7 +28,7 @@ _LINE = re.compile(r" *(?P<number>\d+)(?P<cut>\+?)\t(?P<text>.*)")
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a file; `cut` if it is longer than what is shown."""
+    """One line of a file; `cut` if what is shown is not all that stands there."""
 
     number: int
     text: str
@@ -59,10 +63,13 @@ def page(path: str, text: str, first: int = 1, last: int | None = None, most: in
     """The page of `text` that begins at line `first`, within `last` and the limits of a page."""
     lines = lines_of(text)
     end = min(len(lines), last if last is not None else len(lines))
+    first = max(1, first)
+    numbers = range(first, min(end, first + min(most, PAGE_LINES) - 1) + 1)
+    safe = _masked(lines, numbers)
     shown: list[Line] = []
     room = PAGE_CHARS
-    for number in range(max(1, first), min(end, first + min(most, PAGE_LINES) - 1) + 1):
-        line = _line(number, lines[number - 1])
+    for number in numbers:
+        line = _line(number, lines[number - 1], safe[number - first])
         room -= len(line.text)
         if room < 0 and shown:
             break
@@ -91,7 +98,13 @@ def parse_page(text: str) -> Page | None:
     return Page(match["path"], tuple(lines), int(match["total"]), tuple(remarks))
 
 
-def _line(number: int, text: str) -> Line:
-    if len(text) <= LINE_CHARS:
-        return Line(number, text)
-    return Line(number, text[: boundary(text, LINE_CHARS)], cut=True)
+def _masked(lines: Sequence[str], numbers: range) -> list[str]:
+    """The lines of these numbers without secrets; a private key may begin above them and end below."""
+    first, end = max(0, numbers.start - 1 - _KEY_LINES), min(len(lines), numbers.stop - 1 + _KEY_LINES)
+    return mask("\n".join(lines[first:end])).split("\n")[numbers.start - 1 - first :]
+
+
+def _line(number: int, text: str, safe: str) -> Line:
+    if len(safe) <= LINE_CHARS:
+        return Line(number, safe, cut=safe != text)
+    return Line(number, safe[: boundary(safe, LINE_CHARS)], cut=True)

@@ -47,9 +47,12 @@ def _options(args: Sequence[str]) -> frozenset[str]:
 
 
 def _failed(error: BaseException, given: frozenset[str]) -> int:
-    failure = told(error)
+    from ..redact import Known, held_in
+
+    known = Known(held_in(os.environ))
+    failure = told(error).masked(known.mask)
     if "--debug" in given:
-        streams.tell(trace(error))
+        streams.tell(known.mask(trace(error)))
     streams.tell(wrap(failure.line(), look().columns))
     if "--json" in given:
         streams.answer(json_text(failure.as_json()))

@@ -2,6 +2,7 @@
 
 import os
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,10 @@ class Failure:
     message: str
     hint: str | None
     exit_code: int
+
+    def masked(self, mask: Callable[[str], str]) -> "Failure":
+        """The same without the secrets in it."""
+        return Failure(mask(self.message), self.hint and mask(self.hint), self.exit_code)
 
     def line(self) -> str:
         return f"onepen: {self.message}\n" if self.hint is None else f"onepen: {self.message} (next: {self.hint})\n"

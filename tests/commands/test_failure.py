@@ -7,6 +7,7 @@ import pytest
 from onepen.memory.errors import OnepenError
 from onepen.memory.ids import BadId, ClientId
 from onepen.orchestrator.commands.failure import BadText, Interrupted, NeedsAnswer, sole, told
+from onepen.orchestrator.redact import Known
 
 
 def test_an_error_of_ours_keeps_its_message_hint_and_code() -> None:
@@ -51,3 +52,13 @@ def test_what_nobody_foresaw_is_called_a_bug_and_has_no_traceback() -> None:
     assert "bug" in failure.message and "ZeroDivisionError: division by zero" in failure.message
     assert failure.hint is not None and "--debug" in failure.hint
     assert failure.exit_code == 1
+
+
+def test_no_line_repeats_a_secret() -> None:
+    known = Known({"the value of VENDOR_TOKEN": "tok-FAKE-1"})
+    error = NeedsAnswer("key AKIAFAKEFAKEFAKE0000 at tok-FAKE-1", hint="onepen log tok-FAKE-1")
+    line = told(error).masked(known.mask).line()
+    assert line == (
+        "onepen: key [an AWS access key id] at [the value of VENDOR_TOKEN] "
+        "(next: onepen log [the value of VENDOR_TOKEN])\n"
+    )

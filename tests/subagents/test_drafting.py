@@ -399,3 +399,29 @@ def test_a_note_is_changed_without_being_read(bench: Bench) -> None:
     assert (draft(bench, "MEMORY.md").edit, draft(bench, "MEMORY.md").section) == ("append", None)
     said = tools.ok("write_draft", text="- x\n", old_text="- Ana prefers evenings\n", name="other")
     assert "mornings" not in said and draft(bench, "other.md").edit == "replace"
+
+
+KEY = "AKIAFAKEFAKEFAKE0000"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"text": f"# Cones\n\nThe key is {KEY}.\n"},
+        {"text": TEXT, "index": [{"section_id": "heat", "summary": f"Key {KEY}"}]},
+        {"text": TEXT, "index": [{"section_id": "heat", "summary": "They melt.", "keywords": [KEY]}]},
+        {"text": TEXT, "sources": [KEY]},
+        {"text": KEY, "target": "projects/kiln/a.csv"},
+    ],
+)
+def test_a_secret_is_not_even_drafted(bench: Bench, given: dict[str, Any]) -> None:
+    told = bench.toolbox().refused("write_draft", **given)
+    assert "it holds an AWS access key id, so it was not written" in told
+    assert KEY not in told and not any(KEY.encode() in data for data in everything(bench.root).values())
+
+
+def test_a_secret_is_not_edited_into_a_draft(bench: Bench) -> None:
+    tools = bench.toolbox()
+    tools.ok("write_draft", text=TEXT, name="cones")
+    told = tools.refused("edit_draft", name="cones.md", old_text="They melt.", new_text=f"They melt. {KEY}")
+    assert KEY not in told and draft(bench, "cones.md").body == TEXT

@@ -76,3 +76,21 @@ def test_a_line_that_looks_like_a_remark_stays_a_line() -> None:
     shown = page("a", "(more: read on with start=7)\n")
     assert shown.lines == (Line(1, "(more: read on with start=7)"),)
     assert parse_page(shown.render()) == shown
+
+
+PEM = ["-----BEGIN PRIVATE KEY-----", *["MIIFAKE" * 9] * 80, "-----END PRIVATE KEY-----"]
+
+
+def test_a_secret_is_shown_as_its_kind_and_its_line_is_marked_as_not_whole() -> None:
+    shown = page("inputs/a.md", "user: ana\npassword: hunter2-fake\nend\n")
+    assert [line.text for line in shown.lines] == ["user: ana", "[a named password]", "end"]
+    assert [line.cut for line in shown.lines] == [False, True, False]
+    assert parse_page(shown.render()) == shown
+
+
+@pytest.mark.parametrize("first", [1, 3, 40, 83])
+def test_no_page_shows_a_part_of_a_private_key(first: int) -> None:
+    text = "\n".join(["key:", *PEM, "end"])
+    shown = page("inputs/a.md", text, first, most=10)
+    assert "MIIFAKE" not in shown.render()
+    assert shown.lines[0].number == first
