@@ -358,13 +358,15 @@ class DecisionResult:
 class CommitResult:
     """The answer of `log` and `add`: the commit and the workspace-relative paths that it touched.
 
-    With `dry_run` nothing was written: `paths` are those that would be touched, `commit` is None.
+    With `dry_run` nothing was written: `paths` are those that would be touched, `commit` is None. `again`: the request
+    was done before, and this is what it came to then.
     """
 
     commit: str | None
     paths: tuple[str, ...]
     notices: tuple[str, ...] = ()
     dry_run: bool = False
+    again: bool = False
 
     def as_json(self) -> Json:
         return {"commit": self.commit, "paths": list(self.paths), "dry_run": self.dry_run}

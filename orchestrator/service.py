@@ -79,6 +79,7 @@ class Service(Reader):
         self._known = known
 
     # -- adding ----------------------------------------------------------------------------------------------------
+    # `request` names a request that may come again, since its answer was lost on the way: it is done once.
 
     def add_client(
         self,
@@ -87,17 +88,21 @@ class Service(Reader):
         id: str | None = None,  # noqa: A002
         dry_run: bool = False,
         allow_secret: bool = False,
+        request: str | None = None,
     ) -> CommitResult:
         """A new client's space; raises BadTitle, BadId, IdIsTaken or SecretRefused."""
         from ..memory.scaffold import plan_client
 
         name = check_title(title)
         client = ClientId(id_from_title(name) if id is None else id)
-        if client in self.workspace.clients():
-            raise IdIsTaken("client", client, f"clients/{client} is there already")
-        with self._scribe(dry_run) as scribe:
+
+        def add(scribe: "Scribe", key: str | None) -> "Commit":
+            if client in self.workspace.clients():
+                raise IdIsTaken("client", client, f"clients/{client} is there already")
             planned = plan_client(client, name)
-            return _done(scribe, scribe.add_client(client, name, planned, self._who, allow_secret=allow_secret))
+            return scribe.add_client(client, name, planned, self._who, key=key, allow_secret=allow_secret)
+
+        return self._once(add, Space(self.workspace.root, client), request, dry_run)
 
     def add_project(
         self,
@@ -108,9 +113,10 @@ class Service(Reader):
         text: str | None = None,
         dry_run: bool = False,
         allow_secret: bool = False,
+        request: str | None = None,
     ) -> CommitResult:
         """A new project's card; raises BadTitle, BadId, NoSuchClient, IdIsTaken or SecretRefused."""
-        return self._add_card("projects", title, client, id, text, dry_run, allow_secret)
+        return self._add_card("projects", title, client, id, text, dry_run, allow_secret, request)
 
     def add_research(
         self,
@@ -121,9 +127,10 @@ class Service(Reader):
         text: str | None = None,
         dry_run: bool = False,
         allow_secret: bool = False,
+        request: str | None = None,
     ) -> CommitResult:
         """A new finding's card; raises what `add_project` raises."""
-        return self._add_card("research", title, client, id, text, dry_run, allow_secret)
+        return self._add_card("research", title, client, id, text, dry_run, allow_secret, request)
 
     def add_agent(
         self,
@@ -133,6 +140,7 @@ class Service(Reader):
         text: str | None = None,
         dry_run: bool = False,
         allow_secret: bool = False,
+        request: str | None = None,
     ) -> CommitResult:
         """A new agent's definition, from `text` or from a beginning; raises what `add_client` raises."""
         from ..memory.scaffold import plan_agent
@@ -142,8 +150,11 @@ class Service(Reader):
         agent = AgentId(id_from_title(name) if id is None else id)
         planned = plan_agent(agent, name, text)
         description = parse_definition(agent, planned.data.decode()).description or name
-        with self._scribe(dry_run) as scribe:
-            return _done(scribe, scribe.add_agent(agent, planned, description, self._who, allow_secret=allow_secret))
+
+        def add(scribe: "Scribe", key: str | None) -> "Commit":
+            return scribe.add_agent(agent, planned, description, self._who, key=key, allow_secret=allow_secret)
+
+        return self._once(add, self.workspace.house, request, dry_run)
 
     def log(
         self,
@@ -153,6 +164,7 @@ class Service(Reader):
         kind: str = "note",
         dry_run: bool = False,
         allow_secret: bool = False,
+        request: str | None = None,
     ) -> CommitResult:
         """A line in today's log.
 
@@ -164,8 +176,12 @@ class Service(Reader):
                 hint='onepen add research "TITLE" --from FILE',
             )
         space = self.workspace.space(client)
-        with self._scribe(dry_run, space) as scribe:
-            return _done(scribe, scribe.log(space, kind, text, self._who, allow_secret=allow_secret))
+
+        def add(scribe: "Scribe", key: str | None) -> "Commit":
+            scribe.reconcile((space,))
+            return scribe.log(space, kind, text, self._who, key=key, allow_secret=allow_secret)
+
+        return self._once(add, space, request, dry_run)
 
     # -- working ---------------------------------------------------------------------------------------------------
 
@@ -280,13 +296,29 @@ class Service(Reader):
         text: str | None,
         dry_run: bool,
         allow_secret: bool,
+        request: str | None,
     ) -> CommitResult:
         name = check_title(title)
         space = self.workspace.space(client)
         target = CardTarget(shelf, CardId(id_from_title(name) if id_ is None else id_))
-        with self._scribe(dry_run, space) as scribe:
-            commit = scribe.add_card(space, target, name, text or "", self._who, allow_secret=allow_secret)
-            return _done(scribe, commit)
+
+        def add(scribe: "Scribe", key: str | None) -> "Commit":
+            scribe.reconcile((space,))
+            return scribe.add_card(space, target, name, text or "", self._who, key=key, allow_secret=allow_secret)
+
+        return self._once(add, space, request, dry_run)
+
+    def _once(
+        self, add: "Callable[[Scribe, str | None], Commit]", space: Space, request: str | None, dry_run: bool
+    ) -> CommitResult:
+        """What `add` commits in a space; of a request that was done before, what it came to then."""
+        key = None if request is None else f"request {request}"
+        with self._scribe(dry_run) as scribe:
+            before = None if key is None else scribe.done(space, key)
+            commit = before or add(scribe, key)
+            id_ = None if scribe.rehearsed else commit.id
+            again = before is not None
+            return CommitResult(id_, commit.paths, scribe.notices(), dry_run=scribe.rehearsed, again=again)
 
     def _desk(self, dry_run: bool) -> "Desk":
         if dry_run:
@@ -306,11 +338,10 @@ class Service(Reader):
         return self._known
 
     @contextmanager
-    def _scribe(self, dry_run: bool, *spaces: Space) -> "Iterator[Scribe]":
-        """The pen for a moment; first what a crash left is finished and hand edits in `spaces` are indexed."""
+    def _scribe(self, dry_run: bool) -> "Iterator[Scribe]":
+        """The pen for a moment; first what a crash left is finished."""
         with self._desk(dry_run).scribe() as scribe:
             self._settle(scribe)
-            scribe.reconcile(spaces)
             yield scribe
 
     def _settle(self, scribe: "Scribe") -> None:
@@ -365,11 +396,6 @@ class Service(Reader):
             raise BadRequest("name at least one draft", hint="onepen drafts")
         found = {find_draft(self.workspace, one, self._clock, self._scope)[0].space for one in ids}
         return tuple(sorted(found, key=lambda space: space.prefix))
-
-
-def _done(scribe: "Scribe", commit: "Commit") -> CommitResult:
-    id_ = None if scribe.rehearsed else commit.id
-    return CommitResult(id_, commit.paths, scribe.notices(), dry_run=scribe.rehearsed)
 
 
 def _decided(scribe: "Scribe", decider: "Decider", decisions: tuple[Decision, ...]) -> DecisionResult:

@@ -184,6 +184,7 @@ class Pen:
         try:
             pen._begin(new_machine, new_room)
         except BaseException:
+            pen._redo.close()
             lock.release()
             raise
         return pen
@@ -271,6 +272,7 @@ class Pen:
                 self._try_checkpoint()
         finally:
             self._closed = True
+            self._redo.close()
             self._lock.release()
 
     def __enter__(self) -> Self:
@@ -342,6 +344,8 @@ class Pen:
         counters = machine.read_counters(self._workspace.machine_room)
         if counters is None or counters.epoch != self._epoch:
             raise PenLost(str(self._workspace.root), "another process took it")
+        if not self._redo.stands():
+            raise PenLost(REDO_LOG, "the redo log was removed or replaced")
 
     def _write(self, composed: Composed) -> None:
         """From the commit point to the files."""

@@ -23,6 +23,7 @@ class RedoLog:
         self._path = root / REDO_LOG
         self._workspace = workspace
         self._disk = disk
+        self._fd: int | None = None  # kept open, so that no other file gets its inode
         self.size = 0
 
     def read(self) -> Scan:
@@ -44,6 +45,7 @@ class RedoLog:
         if not self._path.exists():
             files.create_exclusive(self._path, b"", sync=True, disk=self._disk)
             files.sync_folder(self._path.parent.parent, disk=self._disk)
+        self._fd = open_room_file(self._root, REDO_LOG)
         if not found.torn_tail:
             return None
         name = f"torn-{files.sha256(found.torn_tail)[:8]}"
@@ -52,6 +54,15 @@ class RedoLog:
         files.truncate(self._path, self.size, disk=self._disk)
         message = f"its last record was torn and had never been acknowledged; it was cut, a copy is in {name}"
         return Problem(REDO_LOG, 0, "redo_torn", "warning", message)
+
+    def stands(self) -> bool:
+        """Whether the log is still the file that was prepared: a new one in its place would not outlast a power cut."""
+        return self._fd is not None and files.same_file(self._fd, self._path)
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
 
     def append(self, line: bytes) -> None:
         """Add a record's line and wait until it is on the disk.

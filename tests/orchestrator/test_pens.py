@@ -1,0 +1,155 @@
+"""A pen that a process holds for its life, and short requests that come twice."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from onepen.memory.commit.pen import PenLost
+from onepen.memory.errors import MemoryFault
+from onepen.memory.holder import PenHeld, holder
+from onepen.memory.view import View
+from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.pens import HeldPen
+from onepen.orchestrator.results import CommitResult
+from onepen.orchestrator.service import Service
+from onepen.testing.clock import FixedClock
+
+MakeService = Callable[..., Service]
+OpenPen = Callable[[], HeldPen]
+
+
+@pytest.fixture
+def broken() -> list[MemoryFault]:
+    """What a held pen told of its end."""
+    return []
+
+
+@pytest.fixture
+def open_pen(root: Path, clock: FixedClock, broken: list[MemoryFault]) -> Iterator[OpenPen]:
+    pens: list[HeldPen] = []
+
+    def open_it() -> HeldPen:
+        pens.append(HeldPen.open(View(open_workspace(root)), clock, wait=0.05, on_broken=broken.append))
+        return pens[-1]
+
+    yield open_it
+    for pen in pens:
+        pen.close()
+
+
+def day_log(root: Path) -> str:
+    return (root / "memory/2026-11-29.md").read_text()
+
+
+def test_a_held_pen_is_lent_and_nobody_else_gets_it(make_service: MakeService, root: Path, open_pen: OpenPen) -> None:
+    pen = open_pen()
+    service = make_service(pens=pen)
+    first, second = service.log("one"), service.log("two")
+    assert first.commit != second.commit
+    assert holder(open_workspace(root)) is not None
+    with pytest.raises(PenHeld):
+        open_pen()
+    pen.close()
+    assert holder(open_workspace(root)) is None
+    assert make_service().log("three").commit not in {first.commit, second.commit, None}
+    assert [line.rpartition("] ")[2] for line in day_log(root).splitlines()] == ["one", "two", "three"]
+
+
+def test_with_nothing_under_way_the_redo_log_is_empty(make_service: MakeService, root: Path, open_pen: OpenPen) -> None:
+    service = make_service(pens=open_pen())
+    service.log("one")
+    assert not (root / ".onepen/redo/log").read_bytes()
+
+
+def test_what_opening_it_found_is_told_once_and_later_hand_edits_to_whom_they_befall(
+    make_service: MakeService, root: Path, open_pen: OpenPen
+) -> None:
+    make_service().add_project("Kiln")
+    card = root / "projects/kiln.md"
+    card.write_text(card.read_text() + "\n## Glaze\nCeladon.\n")
+    pen = open_pen()
+    assert [n for n in pen.notices if "projects/_index.md" in n]
+    service = make_service(pens=pen)
+    assert service.log("one").notices == pen.notices
+    assert service.log("two").notices == ()
+    card.write_text(card.read_text() + "\n## Slip\nWhite.\n")
+    [told] = service.log("three").notices
+    assert told.startswith("indexed what was edited by hand")
+    assert service.log("four").notices == ()
+
+
+def lose_the_lock_file(root: Path) -> None:
+    (root / ".onepen/pen.lock").unlink()
+
+
+def delete_the_redo_log(root: Path) -> None:
+    (root / ".onepen/redo/log").unlink()
+
+
+def swap_the_redo_log(root: Path) -> None:
+    log = root / ".onepen/redo/log"
+    log.rename(log.with_name("old"))
+    log.write_bytes(b"{}\n")
+
+
+@pytest.mark.parametrize("harm", [lose_the_lock_file, delete_the_redo_log, swap_the_redo_log])
+def test_a_pen_that_is_lost_lends_no_more_and_says_so(
+    harm: Callable[[Path], None],
+    make_service: MakeService,
+    root: Path,
+    open_pen: OpenPen,
+    broken: list[MemoryFault],
+) -> None:
+    service = make_service(pens=open_pen())
+    service.log("one")
+    harm(root)
+    before = day_log(root)
+    with pytest.raises(PenLost):
+        service.log("two")
+    assert day_log(root) == before
+    [told] = broken
+    assert isinstance(told, PenLost)
+    with pytest.raises(PenLost):
+        service.log("three")
+    assert broken == [told]
+
+
+def add_client(service: Service, request: str | None) -> CommitResult:
+    return service.add_client("Müller", id="mueller", request=request)
+
+
+def add_project(service: Service, request: str | None) -> CommitResult:
+    return service.add_project("Ofen", request=request)
+
+
+def add_research(service: Service, request: str | None) -> CommitResult:
+    return service.add_research("Kegel", text="# Kegel\n\nText.\n", request=request)
+
+
+def add_agent(service: Service, request: str | None) -> CommitResult:
+    return service.add_agent("Glazer", request=request)
+
+
+def log(service: Service, request: str | None) -> CommitResult:
+    return service.log("called Ana", request=request)
+
+
+@pytest.mark.parametrize("ask", [add_client, add_project, add_research, add_agent, log])
+def test_a_request_that_comes_twice_is_done_once(
+    ask: Callable[[Service, str | None], CommitResult], make_service: MakeService, root: Path
+) -> None:
+    make_service().log("what was before")
+    first = ask(make_service(), "r-1")
+    lines = day_log(root)
+    again = ask(make_service(), "r-1")
+    assert (first.commit, first.paths) == (again.commit, again.paths)
+    assert (first.again, again.again) == (False, True)
+    assert day_log(root) == lines
+
+
+def test_the_same_words_in_two_requests_are_two_lines(make_service: MakeService, root: Path) -> None:
+    service = make_service()
+    assert log(service, "r-1") != log(service, "r-2")
+    assert log(service, None) != log(service, None)
+    assert day_log(root).count("called Ana") == 4
