@@ -23,6 +23,9 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 )
 """What Claude Code's short names mean where the person's profile says nothing else."""
 
+ORDINARY = "default"
+"""The profile that is used where nothing is said; the environment's own key makes one."""
+
 _USUAL = "sonnet"
 _ANTHROPIC = "api.anthropic.com"
 
@@ -60,7 +63,10 @@ class ProfileUnusable(OrchestratorFault):
 
     def __init__(self, profile: "Profile", why: str) -> None:
         lacks = profile.lacks or "it names neither a key (key_env, token_env, keyring) nor a server (base_url)"
-        super().__init__(f"profile {profile.name} ({why}) can't be used: {lacks}", hint="onepen config show")
+        super().__init__(
+            f"profile {profile.name} ({why}) can't be used: {lacks}; --model offline works without one",
+            hint="onepen config show",
+        )
 
 
 def free(name: str) -> bool:
@@ -80,13 +86,15 @@ def profile_of(setup: "Setup", client: "ClientId | None") -> "Profile | None":
         return _named(setup, tied, f"client {client} is tied to it")
     if setup.via is not None:
         return _named(setup, setup.via, "--profile")
-    return setup.profiles.get(setup.profile)
+    if setup.profile != ORDINARY:
+        return _named(setup, setup.profile, "your usual one")
+    return setup.profiles.get(ORDINARY)
 
 
 def usable_profile(setup: "Setup", client: "ClientId | None") -> "Profile | None":
-    """As `profile_of`, but None for the ordinary profile where nothing can be called with it.
+    """As `profile_of`, but None where no server and no key was named anywhere.
 
-    Raises ProfileUnusable where it was asked for or tied, and what `profile_of` raises.
+    Raises ProfileUnusable where one was named, and what `profile_of` raises.
     """
     profile = profile_of(setup, client)
     if profile is None or profile.usable:
@@ -95,6 +103,8 @@ def usable_profile(setup: "Setup", client: "ClientId | None") -> "Profile | None
         raise ProfileUnusable(profile, f"client {client} is tied to it")
     if setup.via is not None:
         raise ProfileUnusable(profile, "--profile")
+    if profile.lacks or profile.name != ORDINARY:
+        raise ProfileUnusable(profile, "your usual one")
     return None
 
 

@@ -54,7 +54,7 @@ def build_service(root: Path, *, clock: Clock | None = None) -> Service:
         workshop=workshop,
         models=lambda setup: _models(setup, workshop()),
         user=_user(),
-        setup=_setup,
+        setup=lambda: _setup(workspace.settings.id),
     )
 
 
@@ -133,11 +133,10 @@ def _models(setup: "Setup", workshop: "Workshop") -> "Models":
     return Resolver(setup, workshop.gateway.clients)
 
 
-def _setup() -> "Setup":
-    from .config import load_config
-    from .setup import Setup
+def _setup(workspace: str) -> "Setup":
+    from .load import load_setup
 
-    return Setup(model=load_config().model, source="config")
+    return load_setup(os.environ, workspace)
 
 
 def _user() -> str:

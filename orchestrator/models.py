@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .choice import ALIASES, OFFLINE, SCRIPTED, own_server, profile_of, usable_profile
+from .choice import ALIASES, OFFLINE, SCRIPTED, own_server, usable_profile
 from .errors import OrchestratorFault
 from .gateway.price import FREE, Price
 from .setup import NOTHING, Profile, Setup
@@ -54,12 +54,11 @@ class UnknownModel(OrchestratorFault):
 
     exit_code = 2
 
-    def __init__(self, name: str, lacks: str = "") -> None:
-        near = get_close_matches(name.lower(), (OFFLINE, *ALIASES), 1)
-        meant = f"; did you mean {near[0]}?" if near and near[0] != name else ""
-        why = f"no server to ask ({lacks})" if lacks else "no server to ask"
+    def __init__(self, name: str) -> None:
+        near = [known for known in (OFFLINE, *ALIASES) if _near(name, known)]
+        meant = f"; did you mean {near[0]}?" if near else ""
         known = f"known without a key are offline and scripted:FILE; {_HOW}"
-        super().__init__(f"model {name!r}: {why}{meant}; {known}", hint="onepen config show")
+        super().__init__(f"model {name!r}: no server to ask{meant}; {known}", hint="onepen config show")
 
 
 class NeedsModel(OrchestratorFault):
@@ -104,10 +103,14 @@ class Resolver:
                 self._scripts[name] = ScriptedModel.from_file(Path(name.removeprefix(SCRIPTED)))
             return Served(self._scripts[name])
         profile = usable_profile(self._setup, client)
-        if profile is None:
-            ordinary = profile_of(self._setup, client)
-            raise UnknownModel(name, "" if ordinary is None else ordinary.lacks)
+        if profile is None or _near(name, OFFLINE):
+            raise UnknownModel(name)
         return _served(profile, name, self._clients)
+
+
+def _near(name: str, known: str) -> bool:
+    """Whether `known` was meant and misspelt: it isn't sent to a server as one of its ids, then."""
+    return name != known and bool(get_close_matches(name.lower(), (known,), 1, 0.8))
 
 
 def _served(profile: Profile, name: str, clients: "Clients | None") -> Served:

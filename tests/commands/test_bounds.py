@@ -80,7 +80,7 @@ def test_an_id_is_not_empty_and_not_taken(kind: str, onepen: Program) -> None:
         (["search", ""], "say what to look for"),
         (["search", "x", "--since", "2026-12-01", "--until", "2026-01-01"], "--since 2026-12-01 is after"),
         (["add", "--json"], "Missing command"),
-        (["delegate", "x", "--agent", "writer"], "scripted:FILE"),
+        (["delegate", "x", "--agent", "writer"], "set ANTHROPIC_API_KEY"),
         (["delegate", "x", "--project", "nowhere"], "no project here has this id or title"),
     ],
 )
@@ -106,8 +106,8 @@ def test_settings_are_refused_in_plain_words(text: str, onepen: Program) -> None
 
 
 def test_the_environment_is_refused_in_plain_words(onepen: Program) -> None:
-    ran = onepen("delegate", "x", "-C", "ws", env={"ONEPEN_MODEL": ""})
-    assert ran.code == 2 and "ONEPEN_MODEL" in ran.err and "String should" not in ran.err
+    ran = onepen("delegate", "x", "-C", "ws", env={"ANTHROPIC_BASE_URL": "localhost:80"})
+    assert ran.code == 2 and "ANTHROPIC_BASE_URL: is no address" in ran.err and "Value error" not in ran.err
 
 
 def test_a_project_is_found_by_its_title(onepen: Program) -> None:

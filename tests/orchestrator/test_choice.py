@@ -43,7 +43,7 @@ def agent(model: str) -> AgentDefinition:
         (Setup("opus", {"default": CLAUDE}), None, "inherit", "claude-opus-5-5"),
         (Setup("opus", {"default": CLAUDE}), None, "haiku", "claude-haiku-5-5"),
         (Setup("opus"), None, "inherit", "claude-opus-5-5"),
-        (Setup(profiles={"default": Profile("default", model="x", lacks="KEY isn't set")}), None, "inherit", "x"),
+        (Setup(profiles={"default": Profile("default", model="x")}), None, "inherit", "x"),
         (Setup(profiles={"default": replace(CLAUDE, models={"opus": "o-9"})}), "opus", "inherit", "o-9"),
         (Setup(profiles={"default": replace(CLAUDE, model="m")}), None, "inherit", "m"),
         (Setup(profiles={"own": OWN}, profile="own"), None, "inherit", "default"),

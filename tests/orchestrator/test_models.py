@@ -1,12 +1,12 @@
-"""Which model a name means, and what the person's own config says."""
+"""Which model a name means."""
 
 from pathlib import Path
 
 import pytest
 
 from onepen.memory.ids import AgentId
-from onepen.orchestrator.config import ConfigUnreadable, config_file, load_config
 from onepen.orchestrator.models import NeedsModel, Resolver, UnknownModel
+from onepen.orchestrator.setup import Profile, Secret, Setup
 from onepen.subagents.definition import parse_definition
 from onepen.testing.scripted import ScriptUnreadable
 
@@ -28,30 +28,7 @@ def test_what_can_not_be_is_said_with_what_is_needed() -> None:
     assert caught.value.exit_code == 2
     with pytest.raises(UnknownModel, match="'claude-17'"):
         Resolver()("claude-17", WRITER)
+    with pytest.raises(UnknownModel, match="did you mean offline"):
+        Resolver(Setup(profiles={"default": Profile("default", key=Secret("k"))}))("Ofline", RESEARCHER)
     with pytest.raises(ScriptUnreadable):
         Resolver()("scripted:/nowhere.json", WRITER)
-
-
-def test_environment_before_file_before_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_config().model == "offline"
-    config_file().parent.mkdir(parents=True)
-    config_file().write_text('model = "scripted:/a.json"\nfuture = 1\n')
-    assert load_config().model == "scripted:/a.json"
-    monkeypatch.setenv("ONEPEN_MODEL", "scripted:/b.json")
-    assert load_config().model == "scripted:/b.json"
-
-
-def test_a_workspace_brings_no_config(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("ONEPEN_MODEL=scripted:/evil.json\n")
-    (tmp_path / "config.toml").write_text('model = "scripted:/evil.json"\n')
-    monkeypatch.chdir(tmp_path)
-    assert load_config().model == "offline"
-
-
-@pytest.mark.parametrize("text", ["model = ", 'model = ""', "model = 5"])
-def test_a_config_that_can_not_be_read_is_named(text: str) -> None:
-    config_file().parent.mkdir(parents=True, exist_ok=True)
-    config_file().write_text(text)
-    with pytest.raises(ConfigUnreadable, match=r"config\.toml") as caught:
-        load_config()
-    assert caught.value.exit_code == 2
