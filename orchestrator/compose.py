@@ -18,7 +18,6 @@ from ..memory.workspace import open_workspace
 from .service import Service
 
 if TYPE_CHECKING:
-
     from .models import Models
     from .pens import HeldPen
     from .redact import Known
@@ -90,9 +89,10 @@ async def build_orchestrator(
     """
     from anyio import CancelScope
 
+    from .desk import Desk
     from .pens import HeldPen
+    from .recover import recover
     from .redact import Known
-    from .settle import settle
     from .setup import NOTHING
 
     workspace = open_workspace(root)
@@ -100,7 +100,7 @@ async def build_orchestrator(
     view = View(workspace)
     workshop, known = _workshop(now), Known()
     with HeldPen.open(view, now, wait=wait, on_broken=on_broken) as pen:
-        settle(view, now, workspace.spaces())
+        lost = recover(Desk(view, now), view)
         service = Service(
             workspace,
             clock=now,
@@ -113,7 +113,7 @@ async def build_orchestrator(
             known=known,
         )
         try:
-            yield Orchestrator(service, pen, workshop, known, pen.notices)
+            yield Orchestrator(service, pen, workshop, known, (*pen.notices, *lost))
         finally:
             with CancelScope(shield=True):
                 await workshop.gateway.close()

@@ -14,9 +14,8 @@ from ..memory.view import View
 from ..memory.workspace import Space
 from ..staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
 from .commit import Scribe
-from .dossier import EVERYWHERE, Dossier, Scope, find_draft, find_task, open_dossier
+from .dossier import EVERYWHERE, Dossier, Scope, added, find_draft, find_task, open_dossier
 from .driver import book_attempt
-from .events import TaskAdded
 from .pens import OwnPen, Pens
 from .plan import DraftState
 from .premises import own
@@ -70,7 +69,7 @@ class Desk:
         copied, left_out = copy_inputs(folder, inputs)
         files.create_exclusive(folder.sheet_file, render_sheet(replace(sheet, inputs=copied)).encode(), sync=True)
         dossier = open_dossier(space, sheet.task, self.clock)
-        dossier.journal.append(TaskAdded(sheet.task, sheet.agent, sheet.answer))
+        dossier.journal.append(added(sheet))
         return dossier, left_out
 
     def book(self, dossier: Dossier, attempt: int) -> None:

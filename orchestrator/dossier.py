@@ -138,10 +138,15 @@ def open_dossier(space: Space, task: TaskId, clock: Clock) -> Dossier:
     return Dossier(space, sheet, folder, state, entries, problems, journal, damage, size)
 
 
+def added(sheet: TaskSheet) -> TaskAdded:
+    """The event with which a task's journal begins."""
+    return TaskAdded(sheet.task, sheet.agent, sheet.answer, sheet.budget_usd)
+
+
 def _events(reading: Reading, sheet: TaskSheet) -> tuple[Event, ...]:
     """The events of a journal; one that was never begun begins with the task's sheet."""
     begun = isinstance(next(iter(reading.events), None), TaskAdded)
-    return reading.events if begun else (TaskAdded(sheet.task, sheet.agent, sheet.answer), *reading.events)
+    return reading.events if begun else (added(sheet), *reading.events)
 
 
 def _damage(reading: Reading, path: str, *, lost: bool, gap: str) -> Iterator[Problem]:

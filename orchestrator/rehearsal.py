@@ -16,8 +16,8 @@ from ..staging.folder import TaskFolder, TaskSheet, look_at_inputs
 from ..staging.policy import Stage, stages
 from .commit import Foreseen, Scribe
 from .desk import Desk
-from .dossier import EVERYWHERE, Dossier, Scope
-from .events import Event, TaskAdded
+from .dossier import EVERYWHERE, Dossier, Scope, added
+from .events import Event
 from .journal import Entry, Journal
 from .plan import AskPerson, Commit, DraftState, Review, Spawn, due, replay, step
 from .redact import Known
@@ -67,10 +67,10 @@ class RehearsalDesk(Desk):
     def make(self, space: Space, sheet: TaskSheet, inputs: Sequence[Path]) -> tuple[Dossier, tuple[str, ...]]:
         names, left_out = look_at_inputs(inputs)
         folder = TaskFolder(space.staging(sheet.task))
-        added = TaskAdded(sheet.task, sheet.agent, sheet.answer)
-        entries = (Entry(sheet.created, added),)
+        event = added(sheet)
+        entries = (Entry(sheet.created, event),)
         journal = Unwritten(folder.run_journal, self.clock)
-        return Dossier(space, replace(sheet, inputs=names), folder, replay([added]), entries, (), journal), left_out
+        return Dossier(space, replace(sheet, inputs=names), folder, replay([event]), entries, (), journal), left_out
 
     def book(self, dossier: Dossier, attempt: int) -> None:
         """What it cost is booked by the real run."""

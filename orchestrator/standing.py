@@ -14,6 +14,7 @@ from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from ..version import __version__
 from .dossier import OPEN, Dossier, dossiers, told
+from .events import AttemptStarted
 from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
 from .settle import Settled
 from .usage import spent_on, totals
@@ -47,13 +48,14 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         booked = totals(space)
         for dossier in map(settled.overlay, dossiers((space,), clock)):
             waiting += [d.id for d in dossier.state.drafts if d.status in OPEN]
-            task = task_view(dossier, (), booked, alive=held is not None)
+            alive = works_on(held, dossier)
+            task = task_view(dossier, (), booked, alive=alive)
             hurt += [task.task] if dossier.damage else []
             if not (_over(dossier, task) or _long_ended(dossier, task, now)) or dossier.damage:
                 drafts = tuple(
                     draft_view(dossier, d, reviewer(space).examine(dossier, d)) for d in dossier.state.drafts
                 )
-                tasks.append(task_view(dossier, drafts, booked, alive=held is not None))
+                tasks.append(task_view(dossier, drafts, booked, alive=alive))
     tasks.sort(key=lambda task: (task.created, task.task), reverse=True)
     cards = sum(len(view.cards(space, shelf)) for space in spaces for shelf in SHELVES)
     settings = workspace.settings
@@ -82,6 +84,17 @@ def _over(dossier: Dossier, task: TaskView) -> bool:
     return task.status in _OVER and dossier.state.phase != "refused"
 
 
+def works_on(held: Holder | None, dossier: Dossier) -> bool:
+    """Whether the holder of the pen may be at work on a task: an attempt that began before it was another's."""
+    starts = [entry.at for entry in dossier.entries if isinstance(entry.event, AttemptStarted)]
+    if held is None or not starts:
+        return held is not None
+    try:
+        return datetime.fromisoformat(starts[-1]) >= datetime.fromisoformat(held.since)
+    except (ValueError, TypeError):
+        return True
+
+
 def _long_ended(dossier: Dossier, task: TaskView, now: datetime) -> bool:
     """Whether a task failed a week ago or more and left nothing to decide on: it can be resumed, but nobody waits."""
     if task.status not in _ENDED or any(d.status in OPEN for d in dossier.state.drafts):
@@ -95,13 +108,13 @@ def _long_ended(dossier: Dossier, task: TaskView, now: datetime) -> bool:
 
 def elsewhere(view: View, clock: Clock, spaces: Sequence[Space]) -> tuple[Elsewhere, ...]:
     """What waits in these spaces, counted; a space in which nothing does is left out."""
-    alive, settled = holder(view.workspace) is not None, Settled(view)
+    held, settled = holder(view.workspace), Settled(view)
     found = []
     for space in spaces:
         waiting = stopped = 0
         for dossier in map(settled.overlay, dossiers((space,), clock)):
             waiting += sum(d.status in OPEN for d in dossier.state.drafts)
-            stopped += task_view(dossier, (), {}, alive=alive).status == "interrupted"
+            stopped += task_view(dossier, (), {}, alive=works_on(held, dossier)).status == "interrupted"
         if waiting or stopped:
             found.append(Elsewhere(space.client, waiting, stopped))
     return tuple(found)

@@ -15,17 +15,18 @@ from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definitio
 from .choice import model_of
 from .commit import Scribe
 from .desk import Desk
-from .dossier import Dossier, place_attempt
+from .dossier import Dossier, added, place_attempt
 from .driver import Driver
 from .errors import BadRequest
-from .events import AttemptLost, Judged, Resumed, TaskAdded
-from .gateway.account import Account, Amount
+from .events import Judged, Resumed
+from .gateway.account import Account, Amount, Caps
 from .models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
 from .naming import free_target
 from .plan import STOPPED, AskPerson, DraftState, due
 from .premises import own
 from .projects import project_of
 from .rebuild import rebuild
+from .recover import lost
 from .rehearsal import foretold
 from .requests import DelegateRequest
 from .results import DelegateResult, TaskView, UsageTotals
@@ -110,7 +111,7 @@ class Work:
         with self._session() as scribe:
             dossier, told = self._found_again(self._desk.find_task(found.task))
             if dossier.state.phase in STOPPED:
-                dossier = dossier.happened(Resumed())
+                dossier = dossier.happened(Resumed(budget_usd))
             left = [i for i in due(dossier.state) if not isinstance(i, AskPerson)]
             notice = () if left or told else (f"{dossier.task}: nothing to resume, it is {dossier.state.status}",)
             done, notices = await self._run(scribe, (dossier,))
@@ -261,26 +262,23 @@ class Work:
 
     def _account(self, dossier: Dossier, agent: AgentId) -> Account:
         """On whose account an agent works for a task; what its earlier attempts cost counts."""
+        caps = self._setup.caps.tightened(Caps(task_usd=dossier.state.budget_usd))
         usage, cost, _ = totals(dossier.space).get(dossier.task, (UsageTotals(), 0.0, 0.0))
         tokens = usage.input + usage.cache_write + usage.cache_read + usage.output
-        return Account(dossier.space.client, dossier.task, agent, self._setup.caps, Amount(cost, tokens))
+        return Account(dossier.space.client, dossier.task, agent, caps, Amount(cost, tokens))
 
     def _found_again(self, dossier: Dossier) -> tuple[Dossier, tuple[str, ...]]:
-        """A task as it can go on, and what a person should know: with the pen held, nobody works on it.
+        """A task as it can go on, and what a person should know; one that is at work here is left to its driver.
 
         A damaged journal is rebuilt; an attempt that was alive when its orchestrator died is lost.
         """
+        if dossier.task in self._workshop.at_work:
+            return dossier, ()
         dossier, notices = rebuild(self._desk.view, dossier, rehearsed=self._desk.rehearsed)
-        return self._lost(Settled(self._desk.view).journal(dossier)), notices
-
-    def _lost(self, dossier: Dossier) -> Dossier:
+        dossier = Settled(self._desk.view).journal(dossier)
         if not dossier.entries:
-            dossier.journal.append(TaskAdded(dossier.task, dossier.sheet.agent, dossier.sheet.answer))
-        alive = dossier.state.alive
-        if not alive:
-            return dossier
-        self._desk.book(dossier, alive)
-        return dossier.happened(AttemptLost(alive))
+            dossier.journal.append(added(dossier.sheet))
+        return lost(self._desk, dossier), notices
 
     def _result(
         self,
@@ -289,7 +287,7 @@ class Work:
         left_out: dict[str, tuple[str, ...]],
         notices: Sequence[str] = (),
     ) -> DelegateResult:
-        views = [self._view_of(dossier, left_out.get(dossier.task, ())) for dossier in done]
+        views = [self._view_of(dossier.refreshed(), left_out.get(dossier.task, ())) for dossier in done]
         stopped = bool(self._stop.presses) and any(v.status in {"interrupted", "queued", "sent_back"} for v in views)
         told = (*scribe.notices(), *notices, *self._workshop.gateway.news())
         return DelegateResult(tuple(views), told, stopped, dry_run=self._desk.rehearsed)
@@ -297,7 +295,8 @@ class Work:
     def _view_of(self, dossier: Dossier, left_out: tuple[str, ...]) -> TaskView:
         reviewer = self._desk.reviewer(dossier.space)
         drafts = tuple(draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
-        view = task_view(dossier, drafts, totals(dossier.space), alive=False, left_out=left_out)
+        alive = dossier.task in self._workshop.at_work
+        view = task_view(dossier, drafts, totals(dossier.space), alive=alive, left_out=left_out)
         return foretold(dossier, view) if self._desk.rehearsed else view
 
 

@@ -1,0 +1,54 @@
+"""What a new orchestrator finds of the last one: attempts that were alive when it died, and that nobody saw end.
+
+They are booked by their transcripts and journalled as lost, so that `status` and what the day has cost are right.
+"""
+
+import os
+from datetime import timedelta
+
+from ..memory.links import LinkLeadsOut
+from ..memory.view import View
+from ..memory.workspace import Space
+from .desk import Desk
+from .dossier import NOT_OPENED, Dossier, open_dossier, task_ids
+from .events import AttemptLost
+from .settle import settle
+
+RECENT = timedelta(days=2)
+"""How far back a task may have been touched to be looked at; an older one is found when it is resumed."""
+
+
+def recover(desk: Desk, view: View) -> tuple[str, ...]:
+    """Journals what the last orchestrator left unsaid, and says which tasks it is. Call it with the pen held."""
+    spaces = view.workspace.spaces()
+    settle(view, desk.clock, spaces)
+    found = []
+    for space in spaces:
+        for dossier in _touched(desk, space):
+            if dossier.state.alive and not dossier.damage:
+                lost(desk, dossier)
+                task = dossier.task
+                found.append(f"{task} was interrupted and keeps what it has (next: onepen resume {task})")
+    return tuple(found)
+
+
+def lost(desk: Desk, dossier: Dossier) -> Dossier:
+    """The dossier whose attempt, if one is alive by its journal, is lost: booked, and journalled as such."""
+    alive = dossier.state.alive
+    if not alive:
+        return dossier
+    desk.book(dossier, alive)
+    return dossier.happened(AttemptLost(alive))
+
+
+def _touched(desk: Desk, space: Space) -> list[Dossier]:
+    """The tasks of a space whose journal was written lately and can be read."""
+    since = (desk.clock.now() - RECENT).timestamp()
+    found = []
+    for task in task_ids(space):
+        try:
+            if os.lstat(space.staging(task) / "run.jsonl").st_mtime >= since:
+                found.append(open_dossier(space, task, desk.clock))
+        except (*NOT_OPENED, LinkLeadsOut, OSError):
+            continue  # one task that can't be read keeps no orchestrator from beginning; doctor names it
+    return found
