@@ -140,7 +140,7 @@ def _spent(answered: Answered, status: int) -> bool:
 
 
 def _words(answered: Answered, status: int) -> str:
-    said = " ".join(answered.message.split())
+    said = "" if answered.message.lstrip().startswith("<") else " ".join(answered.message.split())
     said = said if len(said) <= _MOST else said[:_MOST] + "…"
     kind = answered.kind or "error"
     return f"{status} {kind}: {said}" if said else f"{status} {kind}"

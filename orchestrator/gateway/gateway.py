@@ -20,7 +20,7 @@ from .account import Account
 from .clients import Clients
 from .ear import Ear
 from .failure import Again, CallBroken, CallFailed, Final, failed
-from .ledger import Ledger, OverBudget, Reservation, Short, Unpriced, cost, most, used
+from .ledger import MAIN, Ledger, OverBudget, Reservation, Short, Unpriced, cost, most, used
 from .limiter import Limiter
 from .pace import Ticket
 from .patience import pause
@@ -245,7 +245,7 @@ class _Call:
 
     @property
     def _hint(self) -> str | None:
-        return None if self.account.agent == "main" else f"onepen resume {self.account.purse}"
+        return None if self.account.agent == MAIN else f"onepen resume {self.account.purse}"
 
     def waited(self, seconds: float) -> None:
         self._waited += seconds

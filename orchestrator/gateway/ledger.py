@@ -8,27 +8,40 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from math import ceil
+from typing import Literal
 
 from ...memory.ids import ClientId
 from ...memory.tokens import estimate
 from ...subagents.messages import message_dict
 from ...subagents.model import ModelRequest, Usage
 from ..errors import OrchestratorFault
-from .account import Account, Amount, Caps
+from .account import Account, Amount
 from .price import Price
 
 MARGIN = 1.25
 """What an estimate of tokens is multiplied by before money is set aside for it."""
 
+MAIN = "main"
+"""The agent that a person talks to, in the accounts of its calls."""
+
+_DUST = 1e-9  # sums of amounts are not exact to the last bit
+
 Spent = Callable[[date], Mapping[ClientId | None, Amount]]
 """What all spaces together had spent on a day before this process began, by client."""
 
 
+Cap = Literal["task", "day", "client"]
+
+
 @dataclass(frozen=True)
 class Short:
-    """A cap that a call doesn't fit under: its name, its size, what is spent of it, what the call may cost."""
+    """A cap that a call doesn't fit under: whose it is, its size, what is spent of it, what the call may cost.
 
-    cap: str
+    Amounts are US dollars or, for a call without a known price, `tokens`.
+    """
+
+    cap: Cap
+    tokens: bool
     size: float
     spent: float
     needed: float
@@ -40,11 +53,16 @@ class OverBudget(OrchestratorFault):
     exit_code = 4
 
     def __init__(self, account: Account, short: Short) -> None:
-        whose = {"task": account.purse, "client's day": str(account.client)}.get(short.cap.rpartition(" ")[0], "")
+        whose = {
+            "task": f"the budget of {account.purse}",
+            "day": "the day's budget",
+            "client": f"the day's budget of client {account.client}",
+        }[short.cap]
+        goes_on = short.cap == "task" and not short.tokens and account.agent != MAIN
         super().__init__(
-            f"budget: {short.cap}{f' ({whose})' if whose else ''}: {_said(short.spent, short)} of "
-            f"{_said(short.size, short)} spent, and the next call may cost {_said(short.needed, short)}",
-            hint=f"onepen resume {account.purse} --budget USD" if short.cap == "task usd" else "onepen config show",
+            f"{whose}: {_said(short.spent, short)} of {_said(short.size, short)} are spent, and the next call may cost "
+            f"{_said(short.needed, short)}",
+            hint=f"onepen resume {account.purse} --budget USD" if goes_on else "onepen config show",
         )
         self.short = short
 
@@ -96,9 +114,9 @@ class Ledger:
         self._open(account, day)
         wait = False
         for short, aside in self._against(account, amount, day):
-            if short.spent + short.needed > short.size:
+            if short.spent + short.needed > short.size + _DUST:
                 return short
-            wait = wait or short.spent + aside + short.needed > short.size
+            wait = wait or short.spent + aside + short.needed > short.size + _DUST
         if wait:
             return Wait()
         for pot in self._pots(account, day):
@@ -135,16 +153,22 @@ class Ledger:
         for (of, _), pot in self._days.items():
             if of == day:
                 whole = _Pot(whole.spent + pot.spent, whole.aside + pot.aside)
-        caps: Caps = account.caps
-        money = [("task usd", caps.task_usd, purse), ("day usd", caps.day_usd, whole)]
-        if account.client is not None:
-            money.append(("client's day usd", caps.client_day_usd, client))
-        for name, size, pot in money:
+        caps = account.caps
+        in_money: tuple[tuple[Cap, float | None, _Pot], ...] = (
+            ("task", caps.task_usd, purse),
+            ("day", caps.day_usd, whole),
+            ("client", caps.client_day_usd if account.client is not None else None, client),
+        )
+        for name, size, pot in in_money:
             if size is not None and amount.usd > 0:
-                yield Short(name, size, pot.spent.usd, amount.usd), pot.aside.usd
-        for name, most, pot in (("task tokens", caps.task_tokens, purse), ("day tokens", caps.day_tokens, whole)):
+                yield Short(name, False, size, pot.spent.usd, amount.usd), pot.aside.usd
+        in_tokens: tuple[tuple[Cap, int | None, _Pot], ...] = (
+            ("task", caps.task_tokens, purse),
+            ("day", caps.day_tokens, whole),
+        )
+        for name, most, pot in in_tokens:
             if most is not None and amount.tokens > 0:
-                yield Short(name, most, pot.spent.tokens, amount.tokens), pot.aside.tokens
+                yield Short(name, True, most, pot.spent.tokens, amount.tokens), pot.aside.tokens
 
 
 def most(request: ModelRequest, price: Price | None) -> Amount:
@@ -185,4 +209,4 @@ def _texts(request: ModelRequest) -> Iterator[str]:
 
 
 def _said(value: float, short: Short) -> str:
-    return f"{value:,.0f} tokens" if short.cap.endswith("tokens") else f"{value:.2f} US$"
+    return f"{value:,.0f} tokens" if short.tokens else f"{value:.2f} US$"

@@ -3,7 +3,8 @@
 Open: every call goes out at once. A throttled call (429, 529, 503) closes the way for everybody until the moment that
 the server named. Then one call goes out to probe; when it came back whole, calls follow one by one, the gap between
 two of them at first 1 s or twice what it was, and with each whole reply a tenth smaller, until it is gone. So eight
-callers that were refused together don't come back together. What a server says of its limits (`Left`) slows calls
+callers that were refused together don't come back together; n calls of w callers, made while a server first refuses all
+and then takes one a second, take at most w + 1.5 n tries. What a server says of its limits (`Left`) slows calls
 down before a limit is reached: below a tenth, what is left is spread over the time until it is renewed.
 """
 

@@ -1,10 +1,11 @@
 """A gateway whose waits take no time, and what was told while it called."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import anthropic  # noqa: F401 - a second of work, which no call here is to be charged for
 import anyio
 import pytest
 
@@ -46,6 +47,7 @@ class Calls:
     waits: list[tuple[str, float]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     told: Told = field(default_factory=Told)
+    nap: float = 0.0
 
     def __call__(self, *requests: ModelRequest, model: str = "claude-sonnet-5-5", **changes: Any) -> list[ModelReply]:
         """The replies to these requests, or to a small one; raises what the gateway raises."""
@@ -56,7 +58,7 @@ class Calls:
             gateway = Gateway(
                 clock=FixedClock("2026-11-29T09:30:00+01:00"),
                 random=lambda: 0.5,
-                sleep=no_time,
+                sleep=lambda seconds: anyio.sleep(self.nap),
                 notice=self.notices.append,
             )
             chosen = replace(served, model=Claude(self.profile, model, gateway.clients))
@@ -83,8 +85,8 @@ ACCOUNT = Account(None, "qw3cm1gk", "researcher", Caps(task_usd=10.0, day_tokens
 MakeCalls = Callable[..., Calls]
 
 
-async def no_time(seconds: float) -> None:
-    await anyio.sleep(0)
+def nobody_waits(reason: str, seconds: float) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 def request(*messages: Message, text: str = "Say hello.", **changes: Any) -> ModelRequest:
