@@ -110,9 +110,9 @@ def test_a_server_that_says_nothing_is_left_after_a_while(calls: MakeCalls) -> N
 
 def test_a_drip_ends_with_the_calls_own_time(calls: MakeCalls) -> None:
     used = {"input": 70, "output": 9}
-    call = calls([{"reply": "slow", "usage": used, "fault": {"kind": "drip", "bytes": 200, "seconds": 0.1}}])
-    with pytest.raises(CallFailed, match=r"not whole after 1.5 s"):
-        call(call_seconds=1.5)
+    call = calls([{"reply": "slow " * 500, "usage": used, "fault": {"kind": "drip", "bytes": 500, "seconds": 0.7}}])
+    with pytest.raises(CallFailed, match=r"not whole after 1.6 s"):
+        call(call_seconds=1.6)
     [lost] = call.lost
     assert lost.usage.input == 70 and len(call.api.asked) == 1
 
