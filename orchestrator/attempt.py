@@ -6,8 +6,7 @@ a draft by the orchestrator, so that no result is lost.
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -44,6 +43,7 @@ from .plan import Spawn
 from .premises import cache_place, write
 from .review import facts_of, provenance_of
 from .transcript import stored_replies
+from .waiting import Waiting
 from .workshop import Workshop
 
 ANSWER = "answer.md"
@@ -87,7 +87,7 @@ class Attempt:
         assignment, prefix = self._prepared(spawn)
         folder = self._dossier.folder
         earlier = [folder.transcript(n) for n in folder.attempts() if n < spawn.attempt]
-        waiting = _Waiting(self._say)
+        waiting = Waiting(self._say)
 
         async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
             return await self._workshop.gateway.reply(
@@ -234,25 +234,11 @@ class Attempt:
             self._say(f"the answer could not be made a draft: {e.message}")
 
 
-class _Waiting:
-    """What the gateway enters while a call has to wait: the person hears why, the worker's clock stands still."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
-        self.paused: Paused = nullcontext
-
-    @contextmanager
-    def __call__(self, reason: str, seconds: float) -> Iterator[None]:
-        self._say(f"waits {seconds:.0f} s: {reason}" if seconds else f"waits: {reason}")
-        with self.paused():
-            yield
-
-
 class _Host:
     """Answers one worker: its model calls, its searches."""
 
     def __init__(
-        self, conversation: Conversation, lookup: Lookup, say: Callable[[str], None], waiting: _Waiting
+        self, conversation: Conversation, lookup: Lookup, say: Callable[[str], None], waiting: Waiting
     ) -> None:
         self._conversation = conversation
         self._lookup = lookup

@@ -21,12 +21,16 @@ Ask = Callable[[ModelRequest, OnLost], Awaitable[ModelReply]]
 
 @dataclass(frozen=True)
 class Prefix:
-    """What stands before a conversation: computed from the snapshot here and in the worker, compared by its hash."""
+    """What stands before a conversation: computed from the snapshot here and in the worker, compared by its hash.
+
+    `tool_choice` names the one tool that each reply has to call; None: the model is free.
+    """
 
     model: str
     system: tuple[str, ...]
     tools: tuple[ToolSpec, ...]
     sha: str
+    tool_choice: str | None = None
 
 
 class Conversation:
@@ -45,6 +49,7 @@ class Conversation:
         *,
         agent: str,
         turns: int,
+        max_tokens: int = MAX_TOKENS,
         stored: Mapping[str, ModelReply] | None = None,
     ) -> None:
         self._path = path
@@ -52,6 +57,7 @@ class Conversation:
         self._prefix = prefix
         self._agent = agent
         self._turns = turns
+        self._max_tokens = max_tokens
         self._stored = stored or {}
         self._messages: list[Message] = []
         self.replies = 0
@@ -66,8 +72,9 @@ class Conversation:
                 "system": list(prefix.system),
                 "tools": [tool.as_dict() for tool in prefix.tools],
                 "sha": prefix.sha,
-                "max_tokens": MAX_TOKENS,
+                "max_tokens": max_tokens,
                 "turns": turns,
+                **({} if prefix.tool_choice is None else {"tool_choice": prefix.tool_choice}),
             }
         )
 
@@ -89,8 +96,9 @@ class Conversation:
             system=self._prefix.system,
             tools=self._prefix.tools,
             messages=messages,
-            max_tokens=MAX_TOKENS,
+            max_tokens=self._max_tokens,
             agent=self._agent,
+            tool_choice=self._prefix.tool_choice,
         )
         sha = request.sha()
         self._write({"kind": "request", "sha": sha, "messages": [message_dict(m) for m in delta]})

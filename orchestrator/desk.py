@@ -15,7 +15,7 @@ from ..memory.workspace import Space
 from ..staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
 from .commit import Scribe
 from .dossier import EVERYWHERE, Dossier, Scope, added, find_draft, find_task, open_dossier
-from .driver import book_attempt
+from .driver import book_attempt, book_reviews
 from .pens import OwnPen, Pens
 from .plan import DraftState
 from .premises import own
@@ -75,6 +75,7 @@ class Desk:
     def book(self, dossier: Dossier, attempt: int) -> None:
         """Books what an attempt cost whose end nobody saw."""
         book_attempt(dossier, attempt, self.clock, 0.0)
+        book_reviews(dossier, attempt, self.clock)
 
     def note_review(self, dossier: Dossier) -> tuple[str, ...]:
         """Writes the task's review.md anew; a notice when that failed."""

@@ -14,28 +14,33 @@ import anyio
 
 from ..memory.clock import Clock
 from ..memory.errors import OnepenError
-from ..memory.ids import AgentId
+from ..memory.ids import AgentId, DraftId
 from ..memory.links import LinkLeadsOut
 from ..memory.view import View
 from ..memory.workspace import Workspace
+from ..staging.verdict import Escalated, moved_on
 from ..subagents.definition import AgentDefinition
 from .attempt import Attempt
 from .commit import Scribe, Written
 from .dossier import Dossier
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
 from .gateway.account import Account
+from .judge import REVIEWER, Judge, judged_by
 from .models import Models
 from .plan import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, due
-from .review import Reviewer
+from .review import CHECKS, Examined, Reviewer
 from .reviewfile import write_review
+from .ruling import Opinion, ruling
 from .stop import StopSign
-from .transcript import read_transcript, spent_in
+from .transcript import Spent, read_transcript, spent_in
 from .usage import Booking, book
 from .workshop import Workshop
 
 Say = Callable[[Dossier, str], None]
 Accounts = Callable[[Dossier, AgentId], Account]
 """On whose account an agent works for a task."""
+Judging = Callable[[Dossier, AgentDefinition], str]
+"""The name of the model that judges drafts of a task, by the reviewer's definition."""
 
 
 @dataclass
@@ -70,6 +75,7 @@ class Driver:
         workshop: Workshop,
         models: Models,
         accounts: Accounts,
+        judging: Judging,
         agents: Callable[[AgentId], AgentDefinition],
         scribe: Scribe,
         say: Say,
@@ -81,6 +87,7 @@ class Driver:
         self._workshop = workshop
         self._models = models
         self._accounts = accounts
+        self._judging = judging
         self._agents = agents
         self._scribe = scribe
         self._say = say
@@ -145,7 +152,7 @@ class Driver:
             case Spawn():
                 await self._attempt(task, instruction)
             case Review(draft=id_):
-                self._review(task, task.draft(id_))
+                await self._review(task, id_)
             case Commit(draft=id_, verdict=verdict):
                 draft = task.draft(id_)
                 reviewer = self._reviewer(task.dossier)
@@ -162,12 +169,42 @@ class Driver:
             case AskPerson():
                 raise AssertionError("a person is asked by commands, never by the driver")
 
-    def _review(self, task: _Running, draft: DraftState) -> None:
-        reviewer = self._reviewer(task.dossier)
+    async def _review(self, task: _Running, id_: DraftId) -> None:
+        """Checks, policy and, where the policy asks for it, a model; what a person decided meanwhile stands."""
+        draft, reviewer = task.draft(id_), self._reviewer(task.dossier)
         examined = reviewer.examine(task.dossier, draft)
-        verdict = reviewer.verdict(task.dossier, examined)
-        self._say(task.dossier, f"{draft.id}: {verdict.word.replace('_', ' ')} by the {verdict.reviewer}")
+        verdict = ruling(examined)
+        if verdict is None:
+            verdict = ruling(examined, await self._opinion(task.dossier, draft, examined))
+            assert verdict is not None, "with an opinion there is a verdict"
+            task.refresh()
+            draft = task.draft(id_)
+            if draft.reviewed or draft.status != "waiting":
+                return
+            now = reviewer.examine(task.dossier, draft)
+            if (moved := moved_on(examined.bound, now.bound)) is not None:
+                examined, verdict = now, Escalated(CHECKS, now.bound, f"a person decides: {moved} to a model")
+        by = "the checks" if verdict.reviewer == CHECKS else verdict.reviewer
+        self._say(task.dossier, f"{draft.id}: {verdict.word.replace('_', ' ')} by {by}")
         task.happened(Judged(draft.id, verdict, examined.findings))
+
+    async def _opinion(self, dossier: Dossier, draft: DraftState, examined: Examined) -> Opinion:
+        """What the reviewing model says; whatever keeps it from speaking is no consent."""
+        self._say(dossier, f"{draft.id}: a model is asked to judge it")
+        name = dossier.sheet.model
+        try:
+            definition = self._agents(REVIEWER)
+            name = self._judging(dossier, definition)
+            served = self._models(name, definition, dossier.space.client)
+            account = self._accounts(dossier, definition.id)
+            judge = Judge(self._view, self._workshop, self._say)
+            return await judge.opinion(dossier, draft.attempt, examined, definition, served, account)
+        except LinkLeadsOut:
+            raise
+        except Exception as e:  # noqa: BLE001 - a reviewer that fails, in whatever way, leaves it to a person
+            return Opinion(judged_by(name), "none", _told(e))
+        finally:
+            book_reviews(dossier, draft.attempt, self._clock)
 
     async def _attempt(self, task: _Running, spawn: Spawn) -> None:
         """One attempt from its start in the journal to its end there, however it ends."""
@@ -210,8 +247,21 @@ def book_attempt(dossier: Dossier, attempt: int, clock: Clock, seconds: float) -
     """Books what an attempt cost, by its transcript; once, however often it is called."""
     sheet = dossier.sheet
     spent = spent_in(read_transcript(dossier.folder.transcript(attempt)))
-    booking = Booking(dossier.task, attempt, sheet.agent, sheet.model, spent.usage, spent.cost_usd or 0.0, seconds)
+    usage, cost = spent.usage, spent.cost_usd
+    booking = Booking(dossier.task, attempt, sheet.agent, sheet.model, usage, cost, seconds, lost=spent.lost)
     book(dossier.space, booking, clock.now())
+
+
+def book_reviews(dossier: Dossier, attempt: int, clock: Clock) -> None:
+    """Books what each review of an attempt's drafts cost, by its conversation; once, however often it is called."""
+    for k in dossier.folder.reviews(attempt):
+        lines = read_transcript(dossier.folder.review(attempt, k))
+        spent = spent_in(lines)
+        if spent != Spent():
+            model = str(lines[0].get("model", ""))
+            usage, cost, lost = spent.usage, spent.cost_usd, spent.lost
+            booking = Booking(dossier.task, attempt, REVIEWER, model, usage, cost, role="review", k=k, lost=lost)
+            book(dossier.space, booking, clock.now())
 
 
 def _told(error: Exception) -> str:

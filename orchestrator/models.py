@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from ..subagents.model import Model
     from .gateway.clients import Clients
 
-__all__ = ["OFFLINE", "SCRIPTED", "Models", "NeedsModel", "Resolver", "Served", "UnknownModel", "follows_remarks"]
+__all__ = [
+    "OFFLINE",
+    "SCRIPTED",
+    "Models",
+    "NeedsModel",
+    "Resolver",
+    "Served",
+    "UnknownModel",
+    "follows_remarks",
+    "judges",
+]
 
 Models = Callable[[str, "AgentDefinition", "ClientId | None"], "Served"]
 """A name as a task's sheet keeps it, the agent that is to work with it, and the client whose ties count."""
@@ -46,6 +56,11 @@ class Served:
 
 def follows_remarks(name: str) -> bool:
     """Whether a model does something else when a draft is sent back to it; offline would quote the same again."""
+    return name != OFFLINE
+
+
+def judges(name: str) -> bool:
+    """Whether a model can judge a draft; offline understands nothing."""
     return name != OFFLINE
 
 

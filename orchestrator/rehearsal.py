@@ -19,6 +19,7 @@ from .desk import Desk
 from .dossier import EVERYWHERE, Dossier, Scope, added
 from .events import Event
 from .journal import Entry, Journal
+from .models import judges
 from .plan import AskPerson, Commit, DraftState, Review, Spawn, due, replay, step
 from .redact import Known
 from .results import TaskView
@@ -138,5 +139,5 @@ def _needed(sheet: TaskSheet, *, least: bool) -> tuple[Stage, ...]:
         cited=least,
         verbatim=least,
         auto=sheet.review == "auto",
-        model=False,
+        model=judges(sheet.model),
     )

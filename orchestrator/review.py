@@ -28,10 +28,11 @@ from ..staging.folder import Collected, TaskSheet, collect
 from ..staging.policy import Provenance, Stage, lower, stages
 from ..staging.secret import NONE, Held
 from ..staging.verbatim import verbatim
-from ..staging.verdict import Accepted, Bound, Escalated, Verdict, bind
+from ..staging.verdict import Bound, bind
 from .dossier import Dossier
 from .events import DraftFacts
 from .lookup import Lookup
+from .models import judges
 from .plan import DraftState
 from .transcript import shows_inputs
 
@@ -88,15 +89,6 @@ class Reviewer:
         """The draft as it lies in staging now; one whose file is gone is told as such."""
         return self._examined(dossier, state, read_draft(dossier, state))
 
-    def verdict(self, dossier: Dossier, examined: Examined) -> Verdict:
-        """What the checks and the policy say: accepted when no person is needed, else passed on to one."""
-        if blocked(examined.findings):
-            reasons = "; ".join(str(f) for f in examined.findings if f.level == "block")
-            return Escalated(CHECKS, examined.bound, reasons)
-        if "person" in examined.stages:
-            return Escalated(CHECKS, examined.bound, "a person decides")
-        return Accepted(CHECKS, examined.bound, "verbatim quotes, found at their places")
-
     def _examined(self, dossier: Dossier, state: DraftState, found: Collected) -> Examined:
         own = _own_findings(dossier.sheet, state, found)
         if found.draft is None:
@@ -119,7 +111,7 @@ class Reviewer:
             cited=cited(draft, ground.read),
             verbatim=is_verbatim,
             auto=dossier.sheet.review == "auto" and not any(f.kind in _NEEDS_PERSON for f in own),
-            model=False,
+            model=judges(dossier.sheet.model) and not state.incomplete,
         )
         return Examined(
             found.name,

@@ -42,7 +42,7 @@ def _draft(dossier: Dossier, draft: DraftState, found: Examined) -> Iterator[str
     yield f"- File: {draft.attempt}/drafts/{found.name}"
     yield f"- Status: {draft.status}" + (f" ({draft.reason})" if draft.reason else "")
     if draft.verdict is not None:
-        yield f"- Decided by: {draft.verdict.reviewer}"
+        yield f"- {'Looked at' if draft.status == 'waiting' else 'Decided'} by: {draft.verdict.reviewer}"
     if draft.commit is not None:
         yield f"- Commit: {draft.commit}"
         return

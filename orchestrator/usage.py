@@ -1,7 +1,8 @@
 """What model calls cost, one line per attempt in `logs/usage-YYYY-MM.jsonl` of the task's space.
 
-An attempt is booked once: before its end is journalled, and after a crash from its transcript. A line that can't be
-read is passed over.
+An attempt is booked once: before its end is journalled, and after a crash from its transcript. So is each review by a
+model, whose line has the `role` "review" and the number `k` of its conversation. A line that can't be read is passed
+over.
 """
 
 import json
@@ -25,28 +26,39 @@ _NAME = re.compile(r"usage-\d{4}-\d{2}\.jsonl")
 
 @dataclass(frozen=True)
 class Booking:
-    """One attempt's line; `cost_usd` in US dollars."""
+    """One attempt's line, or that of a review; `cost_usd` in US dollars, None where a price is unknown.
+
+    `lost` counts the calls that gave no whole reply; what they used is in the sums.
+    """
 
     task: str
     attempt: int
     agent: str
     model: str
     usage: Usage
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     seconds: float = 0.0
+    role: str = ""
+    k: int = 0
+    lost: int = 0
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """What is booked once."""
+        whose = {"task": self.task, "attempt": self.attempt}
+        return {**whose, "role": self.role, "k": self.k} if self.role else whose
 
 
 def book(space: Space, booking: Booking, now: datetime) -> None:
-    """Adds the attempt's line, unless it is there."""
-    mark = f'"task": {json.dumps(booking.task)}, "attempt": {booking.attempt}, '.encode()
+    """Adds the line, unless it is there."""
+    mark = f'{json.dumps(booking.key)[1:-1]}, "agent": '.encode()
     if any(mark in data for _, data in _months(space)):
         return
     line = {
         "v": VERSION,
         "time": now.isoformat(timespec="seconds"),
         "client": space.client,
-        "task": booking.task,
-        "attempt": booking.attempt,
+        **booking.key,
         "agent": booking.agent,
         "model": booking.model,
         "input": booking.usage.input,
@@ -55,6 +67,7 @@ def book(space: Space, booking: Booking, now: datetime) -> None:
         "output": booking.usage.output,
         "cost_usd": booking.cost_usd,
         "seconds": booking.seconds,
+        **({"lost": booking.lost} if booking.lost else {}),
     }
     append_line(place(space, now), json.dumps(line))
 
@@ -78,13 +91,13 @@ def bookings(space: Space) -> Iterator[tuple[Booking, str]]:
 
 
 def totals(space: Space) -> Mapping[str, tuple[UsageTotals, float, float]]:
-    """For each task its tokens, its cost and its seconds; an attempt that was booked twice by a merge counts once."""
-    seen: set[tuple[str, int]] = set()
+    """For each task its tokens, its cost and its seconds; what was booked twice by a merge counts once."""
+    seen: set[tuple[str, int, str, int]] = set()
     found: dict[str, tuple[UsageTotals, float, float]] = {}
     for b, _ in bookings(space):
-        if (b.task, b.attempt) in seen:
+        if (key := (b.task, b.attempt, b.role, b.k)) in seen:
             continue
-        seen.add((b.task, b.attempt))
+        seen.add(key)
         u, cost, seconds = found.get(b.task, (UsageTotals(), 0.0, 0.0))
         summed = UsageTotals(
             u.input + b.usage.input,
@@ -92,13 +105,13 @@ def totals(space: Space) -> Mapping[str, tuple[UsageTotals, float, float]]:
             u.cache_read + b.usage.cache_read,
             u.output + b.usage.output,
         )
-        found[b.task] = (summed, cost + b.cost_usd, seconds + b.seconds)
+        found[b.task] = (summed, cost + (b.cost_usd or 0.0), seconds + b.seconds)
     return found
 
 
 def spent_on(space: Space, day: str) -> float:
     """US dollars of the attempts whose line is of that day (YYYY-MM-DD)."""
-    return sum(b.cost_usd for b, time in bookings(space) if time.startswith(day))
+    return sum(b.cost_usd or 0.0 for b, time in bookings(space) if time.startswith(day))
 
 
 def _months(space: Space) -> Iterator[tuple[str, bytes]]:
@@ -124,5 +137,6 @@ def _booking(task: str, attempt: int, line: Mapping[str, object]) -> Booking:
         return float(value) if isinstance(value, int | float) else 0.0
 
     usage = Usage(count("input"), count("cache_write"), count("cache_read"), count("output"))
-    agent, model = str(line.get("agent", "")), str(line.get("model", ""))
-    return Booking(task, attempt, agent, model, usage, amount("cost_usd"), amount("seconds"))
+    agent, model, role = (str(line.get(key, "")) for key in ("agent", "model", "role"))
+    cost = None if line.get("cost_usd", 0.0) is None else amount("cost_usd")
+    return Booking(task, attempt, agent, model, usage, cost, amount("seconds"), role, count("k"), count("lost"))

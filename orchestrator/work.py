@@ -12,7 +12,7 @@ from ..staging.folder import TaskSheet, look_at_inputs
 from ..staging.policy import refused
 from ..staging.verdict import SentBack
 from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
-from .choice import model_of
+from .choice import INHERIT, free, model_of
 from .commit import Scribe
 from .desk import Desk
 from .dossier import Dossier, added, place_attempt
@@ -253,6 +253,7 @@ class Work:
             self._workshop,
             self._models,
             self._account,
+            self._judging,
             self._agent,
             scribe,
             self._say,
@@ -266,6 +267,13 @@ class Work:
         usage, cost, _ = totals(dossier.space).get(dossier.task, (UsageTotals(), 0.0, 0.0))
         tokens = usage.input + usage.cache_write + usage.cache_read + usage.output
         return Account(dossier.space.client, dossier.task, agent, caps, Amount(cost, tokens))
+
+    def _judging(self, dossier: Dossier, definition: AgentDefinition) -> str:
+        """The task's own model, unless the reviewer's definition names another one."""
+        name = dossier.sheet.model
+        if free(name) or definition.model == INHERIT:
+            return name
+        return model_of(self._setup, None, definition, dossier.space.client)
 
     def _found_again(self, dossier: Dossier) -> tuple[Dossier, tuple[str, ...]]:
         """A task as it can go on, and what a person should know; one that is at work here is left to its driver.

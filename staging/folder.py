@@ -6,6 +6,7 @@ parsed, hashed, shown and judged. Whatever is no plain file is named to the revi
 """
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ MAX_ENTRIES = 4_000
 MAX_TOTAL = 32 << 20
 """The most bytes of one attempt that are read; what lies beyond is named."""
 _MAX_SHEET = 4 << 20
+_REVIEW = re.compile(r"review-([1-9][0-9]{0,5})\.jsonl")
 
 
 class TaskFolder:
@@ -66,6 +68,18 @@ class TaskFolder:
 
     def transcript(self, number: int) -> Path:
         return self.attempt(number) / "transcript.jsonl"
+
+    def review(self, number: int, k: int) -> Path:
+        """The k-th conversation with a reviewing model about drafts of an attempt."""
+        return self.attempt(number) / f"review-{k}.jsonl"
+
+    def reviews(self, number: int) -> tuple[int, ...]:
+        """The numbers of those that are there, in order."""
+        try:
+            names = [path.name for path in self.attempt(number).iterdir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        return tuple(sorted(int(match[1]) for name in names if (match := _REVIEW.fullmatch(name))))
 
     def attempts(self) -> tuple[int, ...]:
         """The attempts that have a folder, in order."""

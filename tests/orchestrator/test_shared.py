@@ -68,6 +68,7 @@ class Office:
             self.workshop,
             Resolver(),
             lambda dossier, agent: Account(None, dossier.task, agent, Caps()),
+            lambda dossier, definition: dossier.sheet.model,
             self._agent,
             scribe,
             lambda dossier, text: None,
