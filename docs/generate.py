@@ -161,10 +161,11 @@ Every draft passes the stages of the first row that fits it, in order.
 - *auto* is your `--review auto`.
 - *cited*: every statement stands on a quote that was found at its place.
 - *verbatim*: nothing but such quotes, headings and fixed phrases.
-- Without a model that can judge (`offline` can't) its stage falls away, and so it does for a draft whose attempt was cut short.
-- Where a person has to agree, too, the model's consent is a recommendation.
-- A model that refuses, fails, can't be paid or gives no clear verdict has not agreed: a person decides.
+- Without a model that can judge (`offline` can't) its stage falls away.
+  So it does for a draft whose attempt was cut short.
   What would then pass by checks alone under `--review auto` must be verbatim; else you are asked.
+- Where you have to agree, too, the model's consent is a recommendation.
+- A model that refuses, fails, can't be paid or gives no clear verdict has not agreed: you are asked.
 """
 
 

@@ -7,8 +7,9 @@ A task is seen through by one driver at a time. Whoever wants it to go on meanwh
 the driver at work reads the journal before each decision.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import anyio
 
@@ -36,6 +37,7 @@ from .transcript import Spent, read_transcript, spent_in
 from .usage import Booking, book
 from .workshop import Workshop
 
+T = TypeVar("T")
 Say = Callable[[Dossier, str], None]
 Accounts = Callable[[Dossier, AgentId], Account]
 """On whose account an agent works for a task."""
@@ -191,20 +193,20 @@ class Driver:
     async def _opinion(self, dossier: Dossier, draft: DraftState, examined: Examined) -> Opinion:
         """What the reviewing model says; whatever keeps it from speaking is no consent."""
         self._say(dossier, f"{draft.id}: a model is asked to judge it")
-        name = dossier.sheet.model
         try:
-            definition = self._agents(REVIEWER)
-            name = self._judging(dossier, definition)
-            served = self._models(name, definition, dossier.space.client)
-            account = self._accounts(dossier, definition.id)
-            judge = Judge(self._view, self._workshop, self._say)
-            return await judge.opinion(dossier, draft.attempt, examined, definition, served, account)
-        except LinkLeadsOut:
-            raise
-        except Exception as e:  # noqa: BLE001 - a reviewer that fails, in whatever way, leaves it to a person
-            return Opinion(judged_by(name), "none", _told(e))
+            return await _within(
+                self._asked(dossier, draft, examined),
+                lambda e: Opinion(judged_by(dossier.sheet.model), "none", _told(e)),
+            )
         finally:
             book_reviews(dossier, draft.attempt, self._clock)
+
+    async def _asked(self, dossier: Dossier, draft: DraftState, examined: Examined) -> Opinion:
+        definition = self._agents(REVIEWER)
+        served = self._models(self._judging(dossier, definition), definition, dossier.space.client)
+        account = self._accounts(dossier, definition.id)
+        judge = Judge(self._view, self._workshop, self._say)
+        return await judge.opinion(dossier, draft.attempt, examined, definition, served, account)
 
     async def _attempt(self, task: _Running, spawn: Spawn) -> None:
         """One attempt from its start in the journal to its end there, however it ends."""
@@ -222,12 +224,10 @@ class Driver:
             self._workspace, self._view, self._workshop, definition, served, account, dossier, self._clock, say
         )
         try:
-            event = await attempt.run(spawn)
+            event = await _within(attempt.run(spawn), lambda e: AttemptFailed(spawn.attempt, _told(e), again=False))
         except anyio.get_cancelled_exc_class():
             self._ended(task, AttemptLost(spawn.attempt, "it was stopped"))
             raise
-        except Exception as e:  # noqa: BLE001 - one task's failure, of whatever kind, is not another's
-            event = AttemptFailed(spawn.attempt, _told(e), again=False)
         self._ended(task, event)
 
     def _ended(self, task: _Running, event: AttemptEvent) -> None:
@@ -262,6 +262,14 @@ def book_reviews(dossier: Dossier, attempt: int, clock: Clock) -> None:
             usage, cost, lost = spent.usage, spent.cost_usd, spent.lost
             booking = Booking(dossier.task, attempt, REVIEWER, model, usage, cost, role="review", k=k, lost=lost)
             book(dossier.space, booking, clock.now())
+
+
+async def _within(work: Awaitable[T], otherwise: Callable[[Exception], T]) -> T:
+    """What `work` comes to, and what its failure does: that of one task, of whatever kind, is not another's."""
+    try:
+        return await work
+    except Exception as e:  # noqa: BLE001
+        return otherwise(e)
 
 
 def _told(error: Exception) -> str:
