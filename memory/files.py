@@ -244,6 +244,23 @@ def create_exclusive(path: Path, data: bytes, *, sync: bool = False, disk: Disk 
         sync_folder(path.parent, disk=disk)
 
 
+def open_log(path: Path, *, most: int, disk: Disk = NO_LINKS) -> int:
+    """A descriptor that adds to a log (0600); one of `most` bytes or more becomes `<name>.1`, and a new one begins.
+
+    Raises OSError where something else than a plain file stands there.
+    """
+    make_folder(path.parent, disk=disk)
+    with _named(path):
+        with suppress(FileNotFoundError):
+            if path.lstat().st_size >= most:
+                disk.rename(path, path.with_name(f"{path.name}.1"))
+        fd = disk.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise OSError(errno.EINVAL, "a plain file is needed here", str(path))
+        return fd
+
+
 def make_folder(path: Path, *, disk: Disk = DISK) -> None:
     """Make a folder and those above it that are missing, all 0700; one that exists stays as it is."""
     if path.is_dir():

@@ -4,22 +4,28 @@ import fcntl
 import json
 import os
 from dataclasses import asdict, dataclass
-from datetime import datetime
-from typing import ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
-from . import files
 from .errors import MemoryFault
 from .room import LOCK, NOTE, open_room_file, read_room_file
-from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from .files import Disk
 
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that holds the pen; `since` is ISO 8601. Without a readable note, `pid` is 0."""
+    """The process that holds the pen; `since` is ISO 8601. Without a readable note, `pid` is 0.
+
+    `socket` is where it takes requests and `version` what it runs, for an orchestrator that takes any.
+    """
 
     pid: int
     host: str
     since: str
+    socket: str = ""
+    version: str = ""
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host} since {self.since}" if self.pid else "another process"
@@ -35,30 +41,33 @@ class PenHeld(MemoryFault):
         self.holder = holder
 
 
-def holder(workspace: Workspace) -> Holder | None:
-    """Who holds the pen of a workspace now; None when it is free. Raises RoomUnfit or PermissionError."""
-    fd = open_room_file(workspace.root, LOCK)
+def holder(root: Path) -> Holder | None:
+    """Who holds the pen of the workspace in `root` now; None when it is free. Raises RoomUnfit or PermissionError."""
+    fd = open_room_file(root, LOCK)
     if fd is None:
         return None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return noted_holder(workspace)
+        return noted_holder(root)
     finally:
         os.close(fd)
     return None
 
 
-def noted_holder(workspace: Workspace) -> Holder:
+def noted_holder(root: Path) -> Holder:
     """What the holder wrote about itself; a note that makes no sense names nobody. Raises RoomUnfit."""
     try:
-        found = json.loads(read_room_file(workspace.root, NOTE))
-        return Holder(int(found["pid"]), str(found["host"]), str(found["since"]))
-    except (OSError, ValueError, TypeError, KeyError):
+        found = json.loads(read_room_file(root, NOTE))
+        told = [str(found.get(name, "")) for name in ("socket", "version")]
+        return Holder(int(found["pid"]), str(found["host"]), str(found["since"]), *told)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return Holder(0, "", "")
 
 
-def note_holder(workspace: Workspace, pid: int, host: str, since: datetime, disk: files.Disk) -> None:
+def note_holder(root: Path, note: Holder, disk: "Disk | None" = None) -> None:
     """Write down who holds the pen, for others to read."""
-    note = asdict(Holder(pid, host, since.isoformat(timespec="seconds")))
-    files.replace(workspace.root / NOTE, json.dumps(note).encode() + b"\n", tmp=".pen.json.new.tmp", disk=disk)
+    from . import files
+
+    data = json.dumps(asdict(note)).encode() + b"\n"
+    files.replace(root / NOTE, data, tmp=".pen.json.new.tmp", disk=disk or files.DISK)

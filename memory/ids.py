@@ -9,8 +9,6 @@ import re
 import unicodedata
 from typing import ClassVar, Self
 
-from anyascii import anyascii
-
 from .errors import MemoryFault
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -100,6 +98,8 @@ def id_from_title(title: str) -> str:
     Raises BadTitle for a title that is empty, longer than 200 characters or holds invisible characters.
     """
     clean = check_title(title)
+    from anyascii import anyascii  # its tables cost a quick command a tenth of its time, and few commands make an id
+
     words = re.findall(r"[a-z0-9]+", anyascii(unicodedata.normalize("NFKC", clean)).lower())
     text = "-".join(words)[:64].strip("-")
     if not text:

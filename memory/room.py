@@ -17,6 +17,7 @@ LOCK = f"{ROOM}/pen.lock"
 NOTE = f"{ROOM}/pen.json"
 MACHINE = f"{ROOM}/machine"
 COUNTERS = f"{ROOM}/epoch"
+ORCHESTRATOR_LOG = f"{ROOM}/orchestrator.log"
 _MAX_BYTES = 1 << 20
 
 

@@ -5,11 +5,14 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .errors import MemoryFault
 from .ids import BadId, CardId, ClientId, TaskId
-from .settings import SettingsUnreadable, WorkspaceSettings, parse_settings
 from .target import CardTarget, Shelf, Target
+
+if TYPE_CHECKING:
+    from .settings import WorkspaceSettings  # brings pydantic: a command that only asks the orchestrator needs none
 
 SETTINGS = "onepen.toml"
 _MAX_SETTINGS = 1 << 16
@@ -73,7 +76,7 @@ class Workspace:
     """An opened workspace: its real root folder and its settings."""
 
     root: Path
-    settings: WorkspaceSettings
+    settings: "WorkspaceSettings"
 
     @property
     def machine_room(self) -> Path:
@@ -109,6 +112,8 @@ class Workspace:
 
 def open_workspace(root: Path) -> Workspace:
     """The workspace in `root`; raises NoWorkspace, SettingsUnreadable or an OSError."""
+    from .settings import parse_settings
+
     real = root.resolve()
     try:
         standing = (real / SETTINGS).lstat()
@@ -119,6 +124,8 @@ def open_workspace(root: Path) -> Workspace:
 
 def _settings_text(path: Path, is_link: bool) -> str:
     """The text of the settings file, where anything may stand that has its name."""
+    from .settings import SettingsUnreadable
+
     where = f"a link to {path.readlink()}, " if is_link else ""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -154,10 +161,10 @@ def find_workspace(start: Path) -> Path:
     raise NoWorkspace(start)
 
 
-def client_of(workspace: Workspace, folder: Path) -> ClientId | None:
-    """The client whose space `folder` lies in; None for the house's own or a folder outside."""
+def client_of(root: Path, folder: Path) -> ClientId | None:
+    """The client whose space `folder` lies in; None for the house's own or a folder outside the workspace in `root`."""
     try:
-        parts = folder.resolve().relative_to(workspace.root).parts
+        parts = folder.resolve().relative_to(root.resolve()).parts
     except ValueError:
         return None
     if len(parts) >= 2 and parts[0] == "clients":

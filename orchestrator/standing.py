@@ -32,7 +32,7 @@ SANDBOX = "none"
 def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | None) -> StatusResult:
     """The state of these spaces now; nothing is written and nobody waited for."""
     workspace = view.workspace
-    held = holder(workspace)
+    held = holder(workspace.root)
     tasks: list[TaskView] = []
     waiting: list[str] = []
     hurt: list[str] = []
@@ -108,7 +108,7 @@ def _long_ended(dossier: Dossier, task: TaskView, now: datetime) -> bool:
 
 def elsewhere(view: View, clock: Clock, spaces: Sequence[Space]) -> tuple[Elsewhere, ...]:
     """What waits in these spaces, counted; a space in which nothing does is left out."""
-    held, settled = holder(view.workspace), Settled(view)
+    held, settled = holder(view.workspace.root), Settled(view)
     found = []
     for space in spaces:
         waiting = stopped = 0
@@ -138,7 +138,7 @@ def _unbelieved(view: View) -> tuple[str, ...]:
 
 
 def _orchestrator(held: Holder) -> OrchestratorView:
-    return OrchestratorView(held.pid, held.since, __version__)
+    return OrchestratorView(held.pid, held.since, held.version or __version__)
 
 
 def _system_zone(short: str) -> str:

@@ -25,6 +25,7 @@ from onepen.subagents.pool import Pool
 from onepen.testing.clock import FixedClock
 from onepen.testing.ids import CountedIds
 from onepen.testing.pool import InProcessPool
+from onepen.testing.program import end_orchestrators
 from onepen.testing.scripted import ScriptedModel
 
 MakeService = Callable[..., Service]
@@ -49,6 +50,22 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
         monkeypatch.delenv(name, raising=False)
     for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
+
+
+@pytest.fixture(autouse=True)
+def no_orchestrator_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test started in the background ends with it."""
+    folder: Path | None = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+    yield
+    if folder is not None and any(folder.glob("**/.onepen/orchestrator.log")):
+        end_orchestrators(folder)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_orchestrator_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The same for those of whole modules."""
+    yield
+    end_orchestrators(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(autouse=True, scope="session")

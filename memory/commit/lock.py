@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 
 from ..errors import MemoryFault
 from ..files import Disk, same_file
-from ..holder import PenHeld, holder, note_holder, noted_holder
+from ..holder import Holder, PenHeld, holder, note_holder, noted_holder
 from ..room import LOCK
 from ..workspace import Workspace
 
@@ -67,15 +67,16 @@ class PenLock:
                 lock.acquire(timeout=patience, poll_interval=_POLL)
                 return cls(workspace, lock, fds[-1])
             except Timeout:
-                found = holder(workspace)
+                found = holder(workspace.root)
                 if found is not None:
                     raise PenHeld(str(workspace.root), found) from None
                 # Somebody only looked who holds the lock, for a moment, or has just put it down.
-        raise PenHeld(str(workspace.root), noted_holder(workspace))
+        raise PenHeld(str(workspace.root), noted_holder(workspace.root))
 
     def note(self, workspace: Workspace, since: datetime, disk: Disk) -> None:
         """Tell others who holds the pen."""
-        note_holder(workspace, os.getpid(), socket.gethostname(), since, disk)
+        note = Holder(os.getpid(), socket.gethostname(), since.isoformat(timespec="seconds"))
+        note_holder(workspace.root, note, disk)
 
     def check(self) -> None:
         """Raise PenLost when the lock file is no longer the one that is locked."""

@@ -72,7 +72,7 @@ class Rehearsal:
     @property
     def recovered(self) -> tuple[Problem, ...]:
         """What a person should know: another holder of the pen, traces of a crash, and what was passed over."""
-        held = holder(self._workspace)
+        held = holder(self._workspace.root)
         if held is not None:
             message = f"the pen is held by {held}; onepen would wait for it"
             return (Problem(".onepen", 0, "pen_held", "info", message), *self._told)

@@ -119,7 +119,7 @@ def _room(view: View) -> Problem | None:
         return problem
     try:
         view.pending_paths()
-        holder(view.workspace)
+        holder(view.workspace.root)
         read_counters(view.workspace.machine_room)
     except RoomUnfit as e:
         return Problem(e.path, 0, "room_unfit", "error", without_path(e))
@@ -129,7 +129,7 @@ def _room(view: View) -> Problem | None:
 
 
 def _held(view: View) -> bool:
-    return not isinstance(view, _Roomless) and holder(view.workspace) is not None
+    return not isinstance(view, _Roomless) and holder(view.workspace.root) is not None
 
 
 class _Roomless(View):

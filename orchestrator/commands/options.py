@@ -20,6 +20,10 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done
 AllowSecret = Annotated[
     bool, typer.Option("--allow-secret", help="Write it although it looks like a key or a password.")
 ]
+Detach = Annotated[bool, typer.Option("--detach", help="Don't wait: the orchestrator goes on with it.")]
+Foreground = Annotated[
+    bool, typer.Option("--foreground", help="Do it in this process, with no orchestrator in the background.")
+]
 Reason = Annotated[
     str | None,
     typer.Option("-m", "--message", metavar="TEXT", help="Why; '-' reads it from stdin. [asked for on a terminal]"),

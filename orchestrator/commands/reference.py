@@ -53,7 +53,7 @@ def _found(root: Any, name: str) -> Any:
 def _command(row: Row, command: Any) -> str:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     usage = " ".join(["onepen", row.name, *(_usage(p) for p in arguments), "[OPTIONS]"])
-    own = [p for p in command.params if not set(p.opts) & _COMMON or p.param_type_name == "argument"]
+    own = [p for p in command.params if p in arguments or not (set(p.opts) & _COMMON or p.hidden)]
     parts = [f"## onepen {row.name}\n", row.summary + "\n", _code((usage,)), _code(row.examples)]
     if own:
         parts.append(_options(own))

@@ -1,69 +1,129 @@
-"""Run work to its end: progress on stderr, Ctrl-C once to start nothing new and twice to stop now."""
+"""Run work to its end: over there in the orchestrator, or here; progress on stderr, and Ctrl-C handed on.
+
+Ctrl-C once starts nothing new and lets what runs finish, twice ends it now. What the orchestrator has accepted goes on
+when the terminal is closed.
+"""
 
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
-from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import anyio
-from anyio.abc import TaskGroup
-
-from ..service import StopSign
-from .failure import Interrupted
+from .failure import BadText, Interrupted
 from .progress import display
 from .shell import Shell
-from .tasks import done
+from .tasks import done, made
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from ..results import DelegateResult
-    from ..service import Progress
-
-
-class Work(Protocol):
-    """A method of the service that runs work, with its own arguments already given."""
-
-    def __call__(
-        self, *, on_progress: "Progress", stop: StopSign, dry_run: bool
-    ) -> Coroutine[object, object, "DelegateResult"]: ...
-
+    from ..service import Progress, Service
+    from ..stop import StopSign
 
 _STOPPING = "stopping: what runs may finish, nothing new starts; Ctrl-C again ends it now"
 _ENDING = "stopping now: what was written is kept"
 
 
-def run(shell: Shell, work: Work, dry_run: bool) -> int:
-    """Carry out `work`, show its progress and answer with its result; the exit code is the result's."""
-    stop = StopSign()
+@dataclass(frozen=True)
+class Place:
+    """Where work is carried out, and how long the command waits for it."""
+
+    dry_run: bool = False
+    foreground: bool = False
+    detach: bool = False
+
+
+def run(shell: Shell, op: str, args: Mapping[str, object], place: Place) -> int:
+    """Carry out the service's method `op`, show its progress and answer with its result; the exit code is the result's.
+
+    Raises BadText where the places don't go together.
+    """
+    if place.detach and (place.dry_run or place.foreground):
+        raise BadText("--detach goes without --foreground and --dry-run: there is nobody to leave it to")
     with display(shell.terminal) as progress:
-        call = partial(work, on_progress=progress.line, stop=stop, dry_run=dry_run)
-        result = anyio.run(_until_done, call, stop, shell.note)
-        if result is None:
-            raise Interrupted
-        progress.end(() if dry_run else result.tasks)
+        result = (_here if place.dry_run or place.foreground else _over_there)(shell, op, args, place, progress.line)
+        progress.end(() if place.dry_run or place.detach else result.tasks)
     shell.notes(result.notices)
-    shell.answer(result, lambda: done(result, shell.terminal))
-    if dry_run:
-        return result.exit_code
+    shell.answer(result, lambda: (made if place.detach else done)(result, shell.terminal))
+    if place.dry_run or place.detach:
+        return 0 if place.detach else result.exit_code
     for task in result.tasks:
         if task.status == "interrupted":
             shell.note(f"{task.task} was interrupted and keeps what it has (next: onepen resume {task.task})")
     return result.exit_code
 
 
+def _over_there(
+    shell: Shell, op: str, args: Mapping[str, object], place: Place, on_progress: "Progress"
+) -> "DelegateResult":
+    """The orchestrator does it; one is started if none runs, and comes up while the settings are read."""
+    from ..process.remote import Remote
+
+    link = shell.finder.running()
+    begun = shell.finder.begin() if link is None else None
+    try:
+        setup = shell.setup
+    except BaseException:
+        if begun is not None:
+            begun.leave()
+        raise
+    if link is None:
+        link, started = shell.finder.at_work(begun)
+        if started:
+            shell.note(
+                f"note: the orchestrator runs in the background now (process {link.hello.pid}; onepen down ends it)"
+            )
+    remote = Remote(link, shell.scope)
+    return remote.work(
+        op, args, setup, on_progress=on_progress, on_press=lambda n: shell.note(_STOPPING if n == 1 else _ENDING),
+        detach=place.detach,
+    )  # fmt: skip
+
+
+def _here(shell: Shell, op: str, args: Mapping[str, object], place: Place, on_progress: "Progress") -> "DelegateResult":
+    """This process is the orchestrator for as long as it takes; a rehearsal needs none."""
+    import anyio
+
+    if not place.dry_run:
+        shell.check_free()
+    result = anyio.run(_until_done, shell, op, args, place, on_progress)
+    if result is None:
+        raise Interrupted
+    return result
+
+
 async def _until_done(
-    work: Callable[[], Awaitable["DelegateResult"]], stop: StopSign, note: Callable[[str], None]
+    shell: Shell, op: str, args: Mapping[str, object], place: Place, on_progress: "Progress"
 ) -> "DelegateResult | None":
     """What the work came to; None when the person pressed Ctrl-C once more after everything was told to stop."""
-    result = None
+    import anyio
+
+    from ..stop import StopSign
+
+    stop, result = StopSign(), None
+
+    async def work(service: "Service") -> "DelegateResult":
+        method: Callable[..., Awaitable[DelegateResult]] = getattr(service, op)
+        return await method(**args, setup=shell.setup, on_progress=on_progress, stop=stop, dry_run=place.dry_run)
+
     async with anyio.create_task_group() as group:
-        group.start_soon(_heed, stop, note, group)
-        result = await work()
+        group.start_soon(_heed, stop, shell.note, group)
+        if place.dry_run:
+            result = await work(shell.service)
+        else:
+            from ..compose import build_orchestrator
+
+            async with build_orchestrator(shell.root) as orchestrator:
+                result = await work(orchestrator.service.seen_from(**shell.scope))
         group.cancel_scope.cancel()
     return result
 
 
-async def _heed(stop: StopSign, note: Callable[[str], None], group: TaskGroup) -> None:
+async def _heed(stop: "StopSign", note: Callable[[str], None], group: "TaskGroup") -> None:
     """Hand signals to the work; a signal that the shell told us to ignore (nohup, a background job) stays ignored."""
+    import anyio
+
     wanted = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     heard = [s for s in wanted if signal.getsignal(s) is not signal.SIG_IGN]
     if not heard:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from . import streams
 from .failure import BadText, NeedsAnswer
@@ -15,8 +15,13 @@ from .terminal import Terminal
 from .text import visible, wrap
 
 if TYPE_CHECKING:
+    from ..process.find import Finder
+    from ..process.handover import Writer
+    from ..process.link import Link
     from ..service import Service
+    from ..setup import Setup
 
+Done = TypeVar("Done")
 
 MOST_TEXT = 1 << 20
 MOST_TASK = 64 << 10
@@ -88,12 +93,9 @@ class Shell:
     @cached_property
     def service(self) -> "Service":
         """The service; ids are looked up in --client's space only, else in that of the folder before others."""
-        root = self.root
-        from ...memory.workspace import client_of
         from ..compose import build_service
 
-        service = build_service(root)
-        return service.seen_from(only=self.common.client, first=client_of(service.workspace, self.standing))
+        return build_service(self.root).seen_from(**self.scope)
 
     @cached_property
     def client(self) -> str | None:
@@ -102,7 +104,57 @@ class Shell:
             return self.common.client
         from ...memory.workspace import client_of
 
-        return client_of(self.service.workspace, self.standing)
+        return client_of(self.root, self.standing)
+
+    @cached_property
+    def scope(self) -> dict[str, str | None]:
+        """Where ids are looked up: `only` in --client's space, else with the `first` of the folder before others."""
+        from ...memory.workspace import client_of
+
+        return {"only": self.common.client, "first": client_of(self.root, self.standing)}
+
+    # -- who writes ----------------------------------------------------------------------------------------------
+    @cached_property
+    def finder(self) -> "Finder":
+        """Finds the workspace's orchestrator."""
+        from ..process.find import Finder
+
+        return Finder(self.root, self.env)
+
+    @cached_property
+    def setup(self) -> "Setup":
+        """The person's settings and credentials, from the environment of this shell and their config."""
+        from ..load import load_setup
+
+        return load_setup(self.env, self.service.workspace.settings.id)
+
+    def check_free(self) -> None:
+        """Raise PenHeld where an orchestrator runs: it holds the pen for as long as it likes, so waiting is no use."""
+        from ...memory.holder import PenHeld
+
+        found = self.finder.holder()
+        if found is not None and found.socket:
+            raise PenHeld(str(self.root), found)
+
+    @cached_property
+    def request(self) -> str:
+        """The name of what this command asks to be written: if it has to ask twice, it is done once."""
+        return os.urandom(8).hex()
+
+    def write(self, act: "Callable[[Writer], Done]", *, dry_run: bool = False) -> Done:
+        """What `act` gives: done by the orchestrator if one runs, else here, with the pen for a moment.
+
+        A rehearsal takes no pen and asks nobody. Raises PenHeld, what the orchestrator told, or what `act` raises.
+        """
+        if dry_run:
+            return act(self.service)
+        from ..process.handover import written
+        from ..process.remote import Remote
+
+        def over_there(link: "Link") -> "Writer":
+            return Remote(link, self.scope)
+
+        return written(self.finder, over_there, lambda: self.service, act)
 
     # -- telling -------------------------------------------------------------------------------------------------
     def answer(self, result: Answer, people: Callable[[], str]) -> None:

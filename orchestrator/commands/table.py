@@ -7,7 +7,7 @@ Importing it is cheap: what a command needs is imported when it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import reading, working, writing
+from . import process, reading, working, writing
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ _STATUS = (
     "drafts_waiting, spend_today_usd, sandbox, clients, cards, recovery_pending, next, client_titles}"
 )
 
+_ORCHESTRATOR = "{orchestrator: {pid, since, version} | null, started, ended, ran}"
+
 ROWS: tuple[Row, ...] = (
     Row(
         "init",
@@ -109,6 +111,22 @@ ROWS: tuple[Row, ...] = (
         _STATUS,
     ),
     Row(
+        "up",
+        process.up,
+        "Start the orchestrator in the background; commands that run work do so by themselves.",
+        ("onepen up", "onepen up --foreground --idle 0"),
+        _ORCHESTRATOR,
+        takes_client=False,
+    ),
+    Row(
+        "down",
+        process.down,
+        "End the orchestrator once what runs is done, or now; says what it was at work on.",
+        ("onepen down", "onepen down --now"),
+        _ORCHESTRATOR,
+        takes_client=False,
+    ),
+    Row(
         "doctor",
         reading.doctor,
         "Check every file of the workspace; exit 1 when something is wrong.",
@@ -124,6 +142,7 @@ ROWS: tuple[Row, ...] = (
             'onepen delegate "At which temperature did cone 6 mature?" --input notes/',
             'onepen delegate "Newsletter" --agent writer --client acme --project kiln --input n.md',
             'onepen delegate "Which glazes do we use?" --answer',
+            'onepen delegate "What do the logs say of pinholes?" --input logs/ --detach',
         ),
         _TASKS,
     ),

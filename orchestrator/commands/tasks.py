@@ -20,6 +20,12 @@ def done(result: "DelegateResult", terminal: Terminal) -> str:
     return "\n".join(_task(task, terminal) for task in result.tasks)
 
 
+def made(result: "DelegateResult", terminal: Terminal) -> str:
+    """Each task that was handed over, and where it can be looked at."""
+    lines = [wrap(f"{task.task}  {task.agent}  {task.status}\n", terminal.columns) for task in result.tasks]
+    return "".join(lines) + "Next: onepen status\n"
+
+
 def summary(task: "TaskView") -> str:
     """One line: how it ended, with what, in how many seconds."""
     drafts = f", {count(len(task.drafts), 'draft')}" if task.drafts else ""

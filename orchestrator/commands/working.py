@@ -1,13 +1,12 @@
 """Commands that run work: they start workers, show a progress line, and stop on Ctrl-C without losing anything."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .failure import BadText
-from .options import DraftArguments, DryRun, Reason, Review, TaskArgument
+from .options import Detach, DraftArguments, DryRun, Foreground, Reason, Review, TaskArgument
 from .shell import MOST_TASK, Shell
 from .values import given_ids, reason
 
@@ -44,10 +43,12 @@ def delegate(
     time_limit: Annotated[
         int | None, typer.Option(metavar="SECONDS", min=1, help="At most so long an attempt, in seconds.")
     ] = None,
+    detach: Detach = False,
+    foreground: Foreground = False,
     dry_run: DryRun = False,
 ) -> int:
-    from ..service import DelegateRequest
-    from .running import run
+    from ..requests import DelegateRequest
+    from .running import Place, run
 
     for path in inputs or ():
         if path.is_symlink() and path.exists():
@@ -65,21 +66,27 @@ def delegate(
         max_turns=max_turns,
         time_limit=time_limit,
     )
-    return run(shell, partial(shell.service.delegate, request), dry_run)
+    return run(shell, "delegate", {"request": request}, Place(dry_run, foreground, detach))
 
 
-def resume(shell: Shell, task: TaskArgument, dry_run: DryRun = False) -> int:
-    from .running import run
+def resume(shell: Shell, task: TaskArgument, foreground: Foreground = False, dry_run: DryRun = False) -> int:
+    from .running import Place, run
 
-    return run(shell, partial(shell.service.resume, task), dry_run)
+    return run(shell, "resume", {"task": task}, Place(dry_run, foreground))
 
 
-def send_back(shell: Shell, drafts: DraftArguments, message: Reason = None, dry_run: DryRun = False) -> int:
-    from .running import run
+def send_back(
+    shell: Shell,
+    drafts: DraftArguments,
+    message: Reason = None,
+    foreground: Foreground = False,
+    dry_run: DryRun = False,
+) -> int:
+    from .running import Place, run
 
     ids = given_ids(shell, drafts)
     why = reason(shell, "send-back", ids, message)
-    return run(shell, partial(shell.service.send_back, ids, why), dry_run)
+    return run(shell, "send_back", {"ids": ids, "reason": why}, Place(dry_run, foreground))
 
 
 def _texts(shell: Shell, texts: list[str]) -> tuple[str, ...]:

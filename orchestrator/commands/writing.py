@@ -1,6 +1,7 @@
-"""Commands that write for a moment: they take the pen, do one thing and let go."""
+"""Commands that write for a moment: the orchestrator does it, or they take the pen, do one thing and let go."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from .shell import MOST_TEXT, Shell
 from .values import given_ids, reason, refuse_known
 
 if TYPE_CHECKING:
+    from ..process.handover import Writer
     from ..results import CommitResult, Decision, DecisionResult, DraftView
 
 _SETTLED = {"committed", "duplicate", "approved"}  # approving them asks nothing: it says or finishes what was decided
@@ -44,7 +46,10 @@ def add_client(
     shell: Shell, title: _Title, id_: _Id = None, allow_secret: AllowSecret = False, dry_run: DryRun = False
 ) -> int:
     refuse_known(shell, allow_secret, TITLE=title)
-    result = shell.service.add_client(title, id=id_, dry_run=dry_run, allow_secret=allow_secret)
+    result = shell.write(
+        lambda pen: pen.add_client(title, id=id_, request=shell.request, dry_run=dry_run, allow_secret=allow_secret),
+        dry_run=dry_run,
+    )
     return _added(shell, result, "client", title)
 
 
@@ -58,8 +63,17 @@ def add_project(
 ) -> int:
     text = _file(shell, source)
     refuse_known(shell, allow_secret, TITLE=title, FILE=text)
-    result = shell.service.add_project(
-        title, client=shell.client, id=id_, text=text, dry_run=dry_run, allow_secret=allow_secret
+    result = shell.write(
+        lambda pen: pen.add_project(
+            title,
+            client=shell.client,
+            id=id_,
+            text=text,
+            request=shell.request,
+            dry_run=dry_run,
+            allow_secret=allow_secret,
+        ),
+        dry_run=dry_run,
     )
     return _added(shell, result, "project", title)
 
@@ -74,8 +88,17 @@ def add_research(
 ) -> int:
     text = _file(shell, source)
     refuse_known(shell, allow_secret, TITLE=title, FILE=text)
-    result = shell.service.add_research(
-        title, client=shell.client, id=id_, text=text, dry_run=dry_run, allow_secret=allow_secret
+    result = shell.write(
+        lambda pen: pen.add_research(
+            title,
+            client=shell.client,
+            id=id_,
+            text=text,
+            request=shell.request,
+            dry_run=dry_run,
+            allow_secret=allow_secret,
+        ),
+        dry_run=dry_run,
     )
     return _added(shell, result, "finding", title)
 
@@ -90,7 +113,12 @@ def add_agent(
 ) -> int:
     text = _file(shell, source)
     refuse_known(shell, allow_secret, TITLE=title, FILE=text)
-    result = shell.service.add_agent(title, id=id_, text=text, dry_run=dry_run, allow_secret=allow_secret)
+    result = shell.write(
+        lambda pen: pen.add_agent(
+            title, id=id_, text=text, request=shell.request, dry_run=dry_run, allow_secret=allow_secret
+        ),
+        dry_run=dry_run,
+    )
     return _added(shell, result, "agent", title)
 
 
@@ -102,7 +130,12 @@ def log(
 ) -> int:
     noted = shell.text(" ".join(text), "TEXT").strip()
     refuse_known(shell, allow_secret, TEXT=noted)
-    result = shell.service.log(noted, client=shell.client, dry_run=dry_run, allow_secret=allow_secret)
+    result = shell.write(
+        lambda pen: pen.log(
+            noted, client=shell.client, request=shell.request, dry_run=dry_run, allow_secret=allow_secret
+        ),
+        dry_run=dry_run,
+    )
     return _committed(shell, result, "Would note" if dry_run else "Noted")
 
 
@@ -141,7 +174,7 @@ def approve(
     if sha256 is None and not dry_run and (yes or shell.terminal.can_ask):
         result = _asked(shell, ids, yes=yes)
     else:
-        result = shell.service.approve(ids, sha256=sha256, dry_run=dry_run)
+        result = shell.write(lambda pen: pen.approve(ids, sha256=sha256, dry_run=dry_run), dry_run=dry_run)
     shell.notes(result.notices)
     shell.answer(result, lambda: drafting.decided(result, shell.terminal))
     if any(decision.outcome == "needs_person" for decision in result.decisions):
@@ -168,10 +201,14 @@ def _asked(shell: Shell, ids: tuple[str, ...], *, yes: bool) -> "DecisionResult"
                 done.append(left)
                 continue
             sha256 = seen.sha256
-        result = shell.service.approve((view.id,), sha256=sha256)
+        result = shell.write(partial(_approved, view.id, sha256))
         done += result.decisions
         notices |= dict.fromkeys(result.notices)
     return DecisionResult(tuple(done), tuple(notices))
+
+
+def _approved(draft: str, sha256: str | None, pen: "Writer") -> "DecisionResult":
+    return pen.approve((draft,), sha256=sha256)
 
 
 def _found(view: "DraftView") -> str:
@@ -199,7 +236,8 @@ def reject(shell: Shell, drafts: DraftArguments, message: Reason = None, dry_run
     from . import drafting
 
     ids = given_ids(shell, drafts)
-    result = shell.service.reject(ids, reason(shell, "reject", ids, message), dry_run=dry_run)
+    why = reason(shell, "reject", ids, message)
+    result = shell.write(lambda pen: pen.reject(ids, why, dry_run=dry_run), dry_run=dry_run)
     shell.notes(result.notices)
     shell.answer(result, lambda: drafting.decided(result, shell.terminal))
     return result.exit_code

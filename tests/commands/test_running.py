@@ -1,4 +1,4 @@
-"""Work that is stopped: once to start nothing new, twice to stop now; nothing is lost and resume goes on."""
+"""Work in the foreground that is stopped: once to start nothing new, twice to stop now; resume goes on."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class Work:
         (folder / "slow.json").write_text(script(delay))
         (folder / "quick.json").write_text(script(0))
         self.child = subprocess.Popen(
-            [PROGRAM, "-C", "ws", "delegate", "Find it", "--model", "scripted:slow.json", "--json"],
+            [PROGRAM, "-C", "ws", "delegate", "Find it", "--model", "scripted:slow.json", "--json", "--foreground"],
             cwd=folder, env=self.onepen.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             bufsize=0, start_new_session=True,
         )  # fmt: skip

@@ -73,14 +73,14 @@ def test_of_eight_that_start_at_once_one_holds_and_the_others_say_who(workspace:
         who = f"process {winners[0].pid} on {socket.gethostname()}"
         told = f"5 {workspace.root}: the pen is held by {who} since 2026-11-30"
         assert all(said.startswith(told) for one, said in heard.items() if one is not winners[0])
-        found = holder(workspace)
+        found = holder(workspace.root)
         assert found == Holder(winners[0].pid, socket.gethostname(), "2026-11-30T14:05:00+01:00")
         say(winners[0])
     finally:
         for one in all_of_them:
             one.communicate()
     assert [one.returncode for one in all_of_them] == [0] * 8
-    assert holder(workspace) is None
+    assert holder(workspace.root) is None
 
 
 def test_a_pen_that_is_put_down_is_taken_by_the_one_that_waits(workspace: Workspace) -> None:
@@ -104,9 +104,9 @@ def test_what_is_left_in_the_files_holds_nobody_up(workspace: Workspace, note: b
     workspace.machine_room.mkdir()
     (workspace.machine_room / "pen.lock").write_bytes(note)
     (workspace.machine_room / "pen.json").write_bytes(note)
-    assert holder(workspace) is None
+    assert holder(workspace.root) is None
     with Pen.open(workspace, CLOCK, wait=0):
-        found = holder(workspace)
+        found = holder(workspace.root)
         assert found is not None
         assert found.pid == os.getpid()
         (workspace.machine_room / "pen.json").write_bytes(b"")

@@ -49,7 +49,7 @@ def test_readers_do_not_wait_for_the_redo_log(workspace: Workspace, make: Callab
 def test_nobody_waits_for_the_lock(workspace: Workspace) -> None:
     os.mkfifo(workspace.machine_room / "pen.lock")
     with pytest.raises(RoomUnfit, match=r"pen\.lock: is no regular file"):
-        holder(workspace)
+        holder(workspace.root)
 
 
 def test_a_room_that_is_a_link_is_not_written(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:

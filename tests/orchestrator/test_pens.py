@@ -47,11 +47,11 @@ def test_a_held_pen_is_lent_and_nobody_else_gets_it(make_service: MakeService, r
     service = make_service(pens=pen)
     first, second = service.log("one"), service.log("two")
     assert first.commit != second.commit
-    assert holder(open_workspace(root)) is not None
+    assert holder(open_workspace(root).root) is not None
     with pytest.raises(PenHeld):
         open_pen()
     pen.close()
-    assert holder(open_workspace(root)) is None
+    assert holder(open_workspace(root).root) is None
     assert make_service().log("three").commit not in {first.commit, second.commit, None}
     assert [line.rpartition("] ")[2] for line in day_log(root).splitlines()] == ["one", "two", "three"]
 

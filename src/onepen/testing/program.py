@@ -4,10 +4,12 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,10 @@ class Program:
         )  # fmt: skip
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
+    def down(self) -> None:
+        """End every orchestrator of a workspace below `home`, whatever it is at work on."""
+        end_orchestrators(self.home)
+
     def terminal(
         self, *args: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, types: bytes = b""
     ) -> Ran:
@@ -85,6 +91,33 @@ class Program:
             child.wait()
             os.close(ours)
         return Ran(code, screen=screen.decode(errors="replace"))
+
+
+def orchestrators(folder: Path) -> dict[int, str]:
+    """The orchestrators in the background that work for a workspace in `folder` or below: process and command line."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
+            except OSError:
+                continue
+            if "--ready-fd" in words and (f" {folder}/" in words or f" {folder} " in words):
+                found[int(entry.name)] = words
+    return found
+
+
+def end_orchestrators(folder: Path) -> dict[int, str]:
+    """Kill those orchestrators and wait until they are gone; gives which there were."""
+    found = orchestrators(folder)
+    for pid in found:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + LIMIT
+    while orchestrators(folder):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.01)
+    return found
 
 
 def _watch(terminal: int, types: bytes) -> bytes:

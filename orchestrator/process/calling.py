@@ -1,0 +1,83 @@
+"""Carry out a request against the service, and make an answer of whatever comes of it."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from ..requests import ProgressLine
+from .asked import ONCE
+from .codec import typed
+from .errors import error_line
+from .job import Job
+from .protocol import Line, encode
+
+if TYPE_CHECKING:
+    from ..results import TaskView
+    from ..service import Service
+
+
+class Failure(Protocol):
+    """An error as it is told to a person."""
+
+    @property
+    def message(self) -> str: ...
+    @property
+    def hint(self) -> str | None: ...
+    @property
+    def exit_code(self) -> int: ...
+
+
+class Notes(Protocol):
+    """The process's own log."""
+
+    def note(self, event: str, **facts: object) -> None: ...
+    def failed(self, event: str, error: BaseException, **facts: object) -> None: ...
+
+
+class Calls:
+    """Calls of one service, each answered with a result or with the error that `told` makes of what was raised."""
+
+    def __init__(
+        self,
+        service: "Service",
+        notes: Notes,
+        told: Callable[[BaseException], Failure],
+        mask: Callable[[str], str] = str,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._service = service
+        self._notes = notes
+        self._told = told
+        self._mask = mask
+        self._seconds = seconds
+
+    async def answer(self, job: Job) -> Line:
+        """The last line of a request's answer; whatever goes wrong is told to its client, and nobody else is hurt."""
+        asked, began = job.asked, self._seconds()
+        try:
+            line: Line = {"result": typed(await self._called(job))}
+            encode(line)
+        except Exception as e:  # noqa: BLE001 - the edge of a request: an error is this client's answer
+            failure = self._told(e)
+            self._notes.failed("failed", e, op=asked.op, request=asked.id, seconds=round(self._seconds() - began, 3))
+            return error_line(type(e).__name__, self._mask(failure.message), failure.hint, failure.exit_code)
+        self._notes.note("done", op=asked.op, request=asked.id, seconds=round(self._seconds() - began, 3))
+        return line
+
+    async def _called(self, job: Job) -> object:
+        asked = job.asked
+        service = self._service.seen_from(only=asked.scope.only, first=asked.scope.first)
+        method = getattr(service, asked.op)
+        if not asked.works:
+            return method(**asked.args, **({"request": asked.id} if asked.op in ONCE else {}))
+
+        def progress(line: ProgressLine) -> None:
+            job.know([line.task])
+            job.tell({"event": "progress", "task": line.task, "agent": line.agent, "text": line.text})
+
+        def made(tasks: "tuple[TaskView, ...]") -> None:
+            job.know([task.task for task in tasks])
+            job.tell({"event": "made", "tasks": typed(tasks)})
+
+        told: dict[str, object] = {"on_made": made} if asked.op == "delegate" else {}
+        return await method(**asked.args, **told, setup=asked.setup, on_progress=progress, stop=job.stop)

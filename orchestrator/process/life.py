@@ -1,0 +1,142 @@
+"""The life of an orchestrator process: take the pen, open the socket, say so, serve, and put both down."""
+
+import os
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ...memory import files
+from ...memory.clock import SystemClock
+from ...memory.errors import MemoryFault
+from ...memory.holder import Holder, PenHeld, holder, note_holder
+from ...memory.room import LOCK
+from ...version import __version__
+from ..compose import build_orchestrator
+from .calling import Calls, Failure
+from .log import ProcessLog
+from .place import key_of, socket_path
+from .server import Server
+
+if TYPE_CHECKING:
+    from ..compose import Orchestrator
+
+_WAIT_SECONDS = 10.0
+_TRY_SECONDS = 0.25
+_BACKLOG = 128
+
+
+class Life:
+    """One process. `on_ready` is told once that requests are taken from now on; `streams` lead to the log, too."""
+
+    def __init__(
+        self,
+        root: Path,
+        env: Mapping[str, str],
+        told: Callable[[BaseException], Failure],
+        *,
+        idle_seconds: float | None,
+        on_ready: Callable[[Holder], None],
+        streams: tuple[int, ...] = (),
+    ) -> None:
+        self._root = root.resolve()
+        self._env = env
+        self._told = told
+        self._idle_seconds = idle_seconds
+        self._on_ready = on_ready
+        self._streams = streams
+        self._server: Server | None = None
+        self._broken: MemoryFault | None = None
+
+    def run(self) -> str:
+        """Live, and give the reason for the end; raises PenHeld, SocketFolderUnfit or what opening the pen raises."""
+        return anyio.run(self._run)
+
+    async def _run(self) -> str:
+        async with AsyncExitStack() as held:
+            orchestrator = await self._orchestrator(held)
+            clock = SystemClock(orchestrator.service.workspace.settings.timezone)
+            since = clock.now().isoformat(timespec="seconds")
+            note = Holder(os.getpid(), socket.gethostname(), since, version=__version__)
+            path = socket_path(self._root, self._env)
+            listening = listen(path)
+            own = path.stat()
+            try:
+                note = replace(note, socket=str(path))
+                note_holder(self._root, note)
+                self._on_ready(note)
+                log = ProcessLog(self._root, clock, orchestrator.known.mask, self._streams)
+                log.note("began", version=__version__, socket=str(path))
+                for notice in orchestrator.notices:
+                    log.note("found", text=notice)
+                calls = Calls(orchestrator.service, log, self._told, orchestrator.known.mask)
+                self._server = Server(
+                    calls, log, key_of(self._root), since,
+                    idle_seconds=self._idle_seconds, there=_there(self._root),
+                )  # fmt: skip
+                if self._broken is not None:
+                    self._server.end(self._broken.message, now=True)
+                reason = await self._server.run(listening)
+                log.note("ended", reason=reason)
+                log.close()
+                return reason
+            finally:
+                listening.close()
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(path.stat(), own):
+                        files.remove(path)
+
+    async def _orchestrator(self, held: AsyncExitStack) -> "Orchestrator":
+        """The pen and what works with it; an orchestrator that is there is not waited for, a short writer is."""
+        deadline = anyio.current_time() + _WAIT_SECONDS
+        while True:
+            try:
+                making = build_orchestrator(self._root, wait=_TRY_SECONDS, on_broken=self._broke)
+                return await held.enter_async_context(making)
+            except PenHeld as e:
+                found = holder(self._root)
+                if (found is not None and found.socket) or anyio.current_time() > deadline:
+                    raise PenHeld(str(self._root), found or e.holder) from None
+
+    def _broke(self, error: MemoryFault) -> None:
+        self._broken = error
+        if self._server is not None:
+            self._server.end(error.message, now=True)
+
+
+def listen(path: Path) -> socket.socket:
+    """A socket that listens at `path`, for this user alone; what an orchestrator that was killed left there is removed.
+
+    Whoever calls this holds the pen, so nobody else listens there for this workspace.
+    """
+    files.make_folder(path.parent)
+    files.remove(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o177)
+    try:
+        listening.bind(os.fspath(path))
+    except BaseException:
+        listening.close()
+        raise
+    finally:
+        os.umask(mask)
+    listening.listen(_BACKLOG)
+    return listening
+
+
+def _there(root: Path) -> Callable[[], bool]:
+    """Whether the workspace and its lock are still where they were; a deleted lock file lets a second holder in."""
+    lock = root / LOCK
+    before = lock.stat()
+
+    def there() -> bool:
+        try:
+            return os.path.samestat(lock.stat(), before)
+        except OSError:
+            return False
+
+    return there

@@ -1,0 +1,113 @@
+"""The orchestrator as a command sees it: the service's methods, carried out over there.
+
+A short writer gives what the service would give, or raises what was told. Work is handed over with its settings, tells
+how it goes on, and answers when it is done.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from .codec import plain, read
+from .errors import Gone
+from .link import Link, handing_on
+from .protocol import Garbled, Line
+
+if TYPE_CHECKING:
+    from ..requests import ProgressLine
+    from ..results import CommitResult, DecisionResult, DelegateResult, TaskView
+    from ..setup import Setup
+
+
+class Detached(Exception):
+    """Raised inside to stop listening once the tasks are made."""
+
+
+class Remote:
+    """One request to the orchestrator behind `link`; ids are looked up as `scope` says."""
+
+    def __init__(self, link: Link, scope: Mapping[str, str | None]) -> None:
+        self._link = link
+        self._scope = scope
+        self._id = os.urandom(8).hex()
+
+    # -- short writers -------------------------------------------------------------------------------------------------
+
+    def log(self, text: str, *, dry_run: bool = False, **options: object) -> "CommitResult":
+        return cast("CommitResult", self._short("log", dry_run, text=text, **options))
+
+    def add_client(self, title: str, *, dry_run: bool = False, **options: object) -> "CommitResult":
+        return cast("CommitResult", self._short("add_client", dry_run, title=title, **options))
+
+    def add_project(self, title: str, *, dry_run: bool = False, **options: object) -> "CommitResult":
+        return cast("CommitResult", self._short("add_project", dry_run, title=title, **options))
+
+    def add_research(self, title: str, *, dry_run: bool = False, **options: object) -> "CommitResult":
+        return cast("CommitResult", self._short("add_research", dry_run, title=title, **options))
+
+    def add_agent(self, title: str, *, dry_run: bool = False, **options: object) -> "CommitResult":
+        return cast("CommitResult", self._short("add_agent", dry_run, title=title, **options))
+
+    def approve(self, ids: Sequence[str], *, sha256: str | None = None, dry_run: bool = False) -> "DecisionResult":
+        return cast("DecisionResult", self._short("approve", dry_run, ids=tuple(ids), sha256=sha256))
+
+    def reject(self, ids: Sequence[str], reason: str, *, dry_run: bool = False) -> "DecisionResult":
+        return cast("DecisionResult", self._short("reject", dry_run, ids=tuple(ids), reason=reason))
+
+    def _short(self, op: str, dry_run: bool, request: object = None, **args: object) -> object:
+        """The request's name goes with it as its id."""
+        assert not dry_run, "a rehearsal asks nobody"
+        return read(self._link.ask(op, str(request or self._id), _object(plain(args)), scope=self._scope))
+
+    # -- work ----------------------------------------------------------------------------------------------------------
+
+    def work(
+        self,
+        op: str,
+        args: Mapping[str, object],
+        setup: "Setup",
+        *,
+        on_progress: Callable[["ProgressLine"], None],
+        on_press: Callable[[int], None],
+        detach: bool = False,
+    ) -> "DelegateResult":
+        """Hand work over and wait until it is done; with `detach` only until its tasks are made.
+
+        `on_press` is told of each Ctrl-C that is handed on. Raises Told, Garbled, or Gone with the tasks that are
+        known.
+        """
+        from ..requests import ProgressLine
+        from ..results import DelegateResult
+
+        tasks: tuple[TaskView, ...] = ()
+        known: dict[str, None] = {}
+
+        def heard(line: Line) -> None:
+            nonlocal tasks
+            match line:
+                case {"event": "progress", "task": str(task), "agent": str(agent), "text": str(text)}:
+                    known[task] = None
+                    on_progress(ProgressLine(task, agent, text))
+                case {"event": "made", "tasks": list(made)}:
+                    tasks = cast("tuple[TaskView, ...]", read(made))
+                    known.update(dict.fromkeys(task.task for task in tasks))
+                    if detach:
+                        raise Detached
+
+        try:
+            with handing_on(self._link, on_press):
+                answer = self._link.ask(
+                    op, self._id, _object(plain(args)), scope=self._scope, setup=plain(setup), on_event=heard,
+                    seconds=None,
+                )  # fmt: skip
+        except Detached:
+            return DelegateResult(tasks)
+        except Gone as e:
+            raise Gone(e.pid, tuple(known), accepted=e.accepted) from None
+        return cast("DelegateResult", read(answer))
+
+
+def _object(value: object) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise Garbled("arguments that are no object")
+    return value
