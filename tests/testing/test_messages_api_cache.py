@@ -90,6 +90,13 @@ def test_an_entry_lives_from_its_last_use_on() -> None:
     assert cache.use(hour, 3599.0)[2] > 0
 
 
+def test_an_entry_lives_on_when_a_longer_request_reads_it() -> None:
+    cache = Cache(least=0)
+    cache.use(said("hi"), 0.0)
+    assert cache.use(said("hi", "a", "b"), 299.0)[2] > 0
+    assert cache.use(said("hi", "c", "d"), 598.0)[2] > 0
+
+
 def long(n: int) -> list[str]:
     return [f"message {k}" for k in range(n)]
 

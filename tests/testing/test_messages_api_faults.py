@@ -3,9 +3,10 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from itertools import pairwise
 from typing import Any
 
 import anthropic
@@ -149,11 +150,12 @@ def test_a_page_of_a_proxy_is_no_json(start: Start) -> None:
     assert (caught.value.status_code, caught.value.body) == (502, "<html><body><h1>502 Bad Gateway</h1></body></html>")
 
 
-@pytest.mark.parametrize("kind", ["reset", "hang_up"])
-def test_a_connection_may_end_without_an_answer(start: Start, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "cause"), [("reset", "Connection reset by peer"), ("hang_up", "Server disconnected")])
+def test_a_connection_may_end_without_an_answer(start: Start, kind: str, cause: str) -> None:
     api, client = start({"times": 1, "fault": kind}, {"reply": "x"})
-    with pytest.raises(anthropic.APIConnectionError):
+    with pytest.raises(anthropic.APIConnectionError) as caught:
         ask(client)
+    assert cause in str(caught.value.__cause__)
     assert ask(client).stop_reason == "end_turn"
     assert [(seen.status, seen.connection) for seen in api.requests] == [(0, 1), (200, 2)]
 
@@ -308,3 +310,14 @@ def test_a_reply_may_stop_for_any_reason(start: Start, reason: str) -> None:
 def test_a_fault_may_be_over_after_a_while(start: Start) -> None:
     _, client = start({"within": 0.2, "fault": {"status": 429, "retry_after": 0.2}}, {"reply": "x"}, max_retries=2)
     assert ask(client).stop_reason == "end_turn"
+
+
+def test_requests_may_be_limited_to_some_a_second(start: Start) -> None:
+    api, client = start({"sooner_than": 0.2, "fault": 429}, {"reply": "x"})
+    begun = time.monotonic()
+    while time.monotonic() < begun + 0.7:
+        with suppress(anthropic.RateLimitError):
+            ask(client)
+    taken = [seen.at for seen in api.requests if seen.status == 200]
+    assert len(taken) >= 2
+    assert all(after - before >= 0.2 for before, after in pairwise(taken))

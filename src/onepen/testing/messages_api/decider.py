@@ -50,6 +50,7 @@ class Decider:
         self._used: Counter[int] = Counter()
         self._to: Counter[str] = Counter()
         self._first: float | None = None
+        self._passed: dict[int, float] = {}
         for rule in self._rules:
             if isinstance(rule, Rule):
                 self._kinds.update(said.block["type"] for said in rule.reply if said.block is not None)
@@ -83,9 +84,18 @@ class Decider:
                 if made is not None:
                     return k, parse_rule(made, f"rule {k}")
             elif rule.fits(question) and (rule.times is None or self._used[k] < rule.times):
+                if rule.sooner_than is not None and self._passes(k, rule.sooner_than, question.since):
+                    continue
                 self._used[k] += 1
                 return k, rule
         return None, None
+
+    def _passes(self, number: int, seconds: float, now: float) -> bool:
+        """Whether a rule against too many requests lets this one by."""
+        if now - self._passed.get(number, -seconds) < seconds:
+            return False
+        self._passed[number] = now
+        return True
 
     def _cached(self, rule: Rule, body: Mapping[str, Any], now: float) -> Counted | None:
         """Input tokens as the cache counts them; a rule's own count comes first, and a fault before the reply."""

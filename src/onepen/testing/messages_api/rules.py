@@ -140,6 +140,8 @@ class Rule(_Told):
     """How often the rule may be used."""
     within: float | None = Field(default=None, gt=0)
     """Only so many seconds from the first request on."""
+    sooner_than: float | None = Field(default=None, gt=0)
+    """Only when it comes less than so many seconds after the last request that this rule let pass: a rate limit."""
     to: Literal["messages", "count_tokens", "models"] = "messages"
     """The endpoint."""
     reply: Annotated[tuple[Said, ...], BeforeValidator(_blocks)] = ()
