@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from .ids import AgentId, CardId, ClientId
 from .index.index import IndexEntry
+from .target import CardTarget
 from .text.card import CardEdit
 
 
@@ -34,7 +35,8 @@ class Change:
     """A set of changes that belong together: all or nothing.
 
     `what` is one line for the history. `who` is "user:<login>" or "agent:<id>". `index` is for the edited card; a
-    section without an entry gets one made from its heading. `registry` holds agents and their descriptions, `log`
+    section without an entry gets one made from its heading. `status` is a card and the word that its front matter is to
+    have for its status. `registry` holds agents and their descriptions, `log`
     the kind and text of day-log lines. With `key`
     ("<task key> <target>") the same change is never made twice. `reconcile` brings the indexes of the space into line
     with cards that were edited by hand.
@@ -56,3 +58,4 @@ class Change:
     reviewer: str | None = None
     sources: tuple[str, ...] = ()
     reconcile: bool = False
+    status: tuple[CardTarget, str] | None = None

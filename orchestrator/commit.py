@@ -29,7 +29,7 @@ from .errors import IdIsTaken
 from .events import CommitRefused, Committed, Edited, Event
 from .plan import DraftState, key_of
 from .redact import Known
-from .review import Examined, file_entry
+from .review import CHECKS, Examined, file_entry
 
 _WHAT = 160
 
@@ -249,6 +249,49 @@ class Scribe:
         with _taken("agent", agent):
             return self._commit(change, allow_secret=allow_secret)
 
+    def write_card(self, space: Space, draft: Draft, *, who: str, key: str) -> Written:
+        """An agent's own change of a card or note, which needed the checks alone; once for a key.
+
+        Raises EditRefused or SecretRefused.
+        """
+        what = _what(draft)
+        change = Change(
+            client=space.client,
+            what=what,
+            who=who,
+            edit=_edit(draft, None),
+            index=draft.index if isinstance(draft.target, CardTarget) else (),
+            log=(("card", f"{what} ({who})"),),
+            key=key,
+            agent=who.partition(":")[2],
+            reviewer=CHECKS,
+            sources=draft.sources,
+        )
+        return self._once(space, change)
+
+    def set_status(self, space: Space, target: CardTarget, status: str, note: str, *, who: str, key: str) -> Written:
+        """The status of a project, with a line in the day log; once for a key. Raises EditRefused or BadLogText."""
+        what = f"{target}: status {status}"
+        change = Change(
+            client=space.client,
+            what=what,
+            who=who,
+            status=(target, status),
+            log=(("status", f"{target.card} is {status}: {note}" if note.strip() else f"{target.card} is {status}"),),
+            key=key,
+            agent=who.partition(":")[2],
+            reviewer=CHECKS,
+        )
+        return self._once(space, change)
+
+    def _once(self, space: Space, change: Change) -> Written:
+        try:
+            commit = self._commit(change)
+        except AlreadyCommitted as e:
+            known = next((c for c in read_commits(self._view, space) if c.id == e.commit), None)
+            return Written(e.commit, known.paths if known is not None else (), again=True)
+        return Written(commit.id, commit.paths)
+
     def tidy(self) -> None:
         """Trims the redo log once all files are on the disk; what can't be done is left to the next time."""
         if isinstance(self._pen, Pen):
@@ -307,8 +350,9 @@ def _change(
     )
 
 
-def _edit(draft: Draft, verdict: Accepted) -> CardEdit | None:
-    return None if isinstance(draft.target, FileTarget) else edit_of(draft, verdict.bound.section or None)
+def _edit(draft: Draft, verdict: Accepted | None) -> CardEdit | None:
+    shown = None if verdict is None else verdict.bound.section or None
+    return None if isinstance(draft.target, FileTarget) else edit_of(draft, shown)
 
 
 def _puts(draft: Draft, before: bytes | None) -> tuple[Put, ...]:

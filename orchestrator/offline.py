@@ -17,6 +17,7 @@ from ..subagents.messages import Block, Message, Text, ToolResult, ToolUse
 from ..subagents.model import Listener, ModelReply, ModelRequest, Usage
 from ..subagents.page import parse_page
 from ..subagents.prompt import TaskWords, task_words
+from .chat.prompt import MAIN
 from .excerpt import Excerpt, distinct, excerpt
 from .findings import Part, draft_input, in_words, place_of, summary
 from .lookup import Answer, Found, parse_answer
@@ -39,9 +40,17 @@ class Offline:
         return "offline"
 
     async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
-        blocks = next_blocks(request.messages)
+        blocks = _blocks(request)
         calls = any(isinstance(block, ToolUse) for block in blocks)
         return ModelReply(blocks, "tool_use" if calls else "end_turn", Usage(), "offline")
+
+
+def _blocks(request: ModelRequest) -> tuple[Block, ...]:
+    if request.agent == MAIN:
+        from .chat.extractive import next_blocks as answer
+
+        return answer(request.messages)
+    return next_blocks(request.messages)
 
 
 def next_blocks(messages: Sequence[Message]) -> tuple[Block, ...]:

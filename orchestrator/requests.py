@@ -63,6 +63,13 @@ class ChatRequest:
 
 
 @dataclass(frozen=True)
+class ChatBegun:
+    """The chat that answers: new, or the one that goes on; its file is there."""
+
+    session: str
+
+
+@dataclass(frozen=True)
 class Words:
     """More words of an answer while it comes in."""
 
@@ -91,7 +98,7 @@ class Notice:
     text: str
 
 
-TurnEvent = Words | BrokeOff | ToolCalled | Notice | ProgressLine
+TurnEvent = ChatBegun | Words | BrokeOff | ToolCalled | Notice | ProgressLine
 OnEvent = Callable[[TurnEvent], None]
 """Told what happens during a turn of a chat; lines of sub-agents come through it, too."""
 

@@ -7,6 +7,7 @@ seconds. With `dry_run` they take no pen, write nothing, refuse what they would 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +15,21 @@ from ..memory.clock import Clock
 from ..memory.ids import AgentId, CardId, ClientId, check_title, id_from_title
 from ..memory.target import CardTarget, Shelf
 from ..memory.workspace import Space, Workspace
+from .answer import TurnResult
 from .dossier import Dossier, find_draft
 from .errors import BadReason, BadRequest, DraftNotEditable, IdIsTaken
 from .events import Edited
 from .reader import Reader
-from .requests import Confirm, DelegateRequest, Progress, ProgressLine, SearchRequest
+from .requests import (
+    ChatRequest,
+    Confirm,
+    DelegateRequest,
+    OnEvent,
+    Progress,
+    ProgressLine,
+    SearchRequest,
+    TurnEvent,
+)
 from .results import (
     CommitResult,
     Decision,
@@ -42,7 +53,16 @@ if TYPE_CHECKING:
     from .work import Ids, OnMade, Work
     from .workshop import Workshop
 
-__all__ = ["Confirm", "DelegateRequest", "Progress", "ProgressLine", "SearchRequest", "Service", "StopSign"]
+__all__ = [
+    "ChatRequest",
+    "Confirm",
+    "DelegateRequest",
+    "Progress",
+    "ProgressLine",
+    "SearchRequest",
+    "Service",
+    "StopSign",
+]
 
 _LONGEST_LINE = 8 << 10
 
@@ -235,6 +255,28 @@ class Service(Reader):
             raise BadReason("send-back")
         return await self._work(setup, on_progress, stop, dry_run).send_back(ids, reason.strip())
 
+    async def turn(
+        self,
+        request: ChatRequest,
+        *,
+        setup: "Setup | None" = None,
+        on_event: OnEvent | None = None,
+        stop: StopSign | None = None,
+    ) -> TurnResult:
+        """The main agent's answer to one message, in a new chat or one that goes on.
+
+        Raises BadRequest, NoSuchClient, NoSuchChat, AmbiguousId, ChatUnreadable, ChatBusy, UnknownModel, PenHeld, or
+        what a model call raises that can't be made.
+        """
+        if self._pens is None:
+            from .pens import HeldPen
+
+            with HeldPen.open(self._view, self._clock) as pen:
+                other = copy(self)
+                other._pens = pen
+                return await other._turn(request, setup, on_event or _unheard, stop or StopSign())
+        return await self._turn(request, setup, on_event or _unheard, stop or StopSign())
+
     # -- deciding --------------------------------------------------------------------------------------------------
 
     def draft_file(self, prefix: str) -> tuple[DraftView, Path]:
@@ -390,12 +432,56 @@ class Service(Reader):
             on_made,
         )
 
+    async def _turn(self, request: ChatRequest, setup: "Setup | None", on_event: OnEvent, stop: StopSign) -> TurnResult:
+        """One turn with a held pen, so that its sub-agents can be at work side by side."""
+        from .chat.serving import Hands, talk_of
+
+        space = self.workspace.space(request.client)
+        chosen = self._setup() if setup is None else setup
+        self._secrets().learn(chosen.secrets())
+        here = self.seen_from(only=space.client)
+
+        async def delegate(wanted: DelegateRequest, on_made: "Callable[[Sequence[str]], None]") -> DelegateResult:
+            return await here.delegate(
+                wanted,
+                setup=chosen,
+                on_made=lambda made: on_made([task.task for task in made]),
+                on_progress=on_event,
+                stop=stop,
+            )
+
+        async def resume(task: str) -> DelegateResult:
+            return await here.resume(task, setup=chosen, on_progress=on_event, stop=stop)
+
+        talk = talk_of(
+            space,
+            here._desk(dry_run=False),
+            here,
+            Hands(delegate, resume),
+            self._ids,
+            self._workshop(),
+            self._models(chosen),
+            chosen,
+            on_event,
+            request.budget_usd,
+        )
+        return await talk.turn(request, on_event, stop)
+
     def _spaces_of(self, ids: Sequence[str]) -> tuple[Space, ...]:
         """The spaces of drafts; raises BadRequest, NoSuchDraft or AmbiguousId before anything is decided."""
         if not ids:
             raise BadRequest("name at least one draft", hint="onepen drafts")
         found = {find_draft(self.workspace, one, self._clock, self._scope)[0].space for one in ids}
         return tuple(sorted(found, key=lambda space: space.prefix))
+
+
+def _unheard(event: TurnEvent) -> None:
+    """Where nobody listens to a turn."""
+
+
+def _done(scribe: "Scribe", commit: "Commit") -> CommitResult:
+    id_ = None if scribe.rehearsed else commit.id
+    return CommitResult(id_, commit.paths, scribe.notices(), dry_run=scribe.rehearsed)
 
 
 def _decided(scribe: "Scribe", decider: "Decider", decisions: tuple[Decision, ...]) -> DecisionResult:

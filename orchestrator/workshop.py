@@ -17,9 +17,13 @@ SIDE_BY_SIDE = 8
 
 @dataclass
 class Workshop:
-    """One for the life of a process. `at_work` holds the tasks that a driver is seeing through, and when it is done."""
+    """One for the life of a process. `at_work` holds the tasks that a driver is seeing through, and when it is done.
+
+    `talking` holds the chats that are answering a message.
+    """
 
     pool: "Pool"
     gateway: "Gateway"
     slots: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(SIDE_BY_SIDE))
     at_work: dict[TaskId, anyio.Event] = field(default_factory=dict)
+    talking: set[str] = field(default_factory=set)

@@ -25,9 +25,13 @@ _MOST_NAMED = 8
 
 
 class Reading:
-    """Reads below `space` and `inputs_folder`; `external` once something of the inputs was shown."""
+    """Reads below `space` and `inputs_folder`; `external` once something of the inputs was shown.
 
-    def __init__(self, space: Path, inputs_folder: Path, inputs: Sequence[str]) -> None:
+    `who` reads, for the messages.
+    """
+
+    def __init__(self, space: Path, inputs_folder: Path, inputs: Sequence[str], who: str = "sub-agents") -> None:
+        self._who = who
         self._space = space
         self._folder = inputs_folder
         self._inputs = tuple(inputs)
@@ -65,7 +69,7 @@ class Reading:
         except UnsafeFile as e:
             if e.kind == "missing":
                 return None
-            raise ToolRefused(f"{e.message}; sub-agents read plain files of their own space only") from e
+            raise ToolRefused(f"{e.message}; {self._who} read plain files of their own space only") from e
 
     def target(self, name: str) -> CardTarget | FileTarget:
         """The card or project file that a name means; raises ToolRefused with near ones if there is none."""
@@ -77,7 +81,7 @@ class Reading:
             except MemoryFault:
                 continue
             if isinstance(target, NoteTarget):
-                raise ToolRefused(f"{text}: sub-agents read cards and files of projects only")
+                raise ToolRefused(f"{text}: {self._who} read cards and files of projects only")
             if target not in found and self.text(target) is not None:
                 found.append(target)
         if found:
@@ -92,7 +96,7 @@ class Reading:
                 f"card {shown(text)}: not a card's name; give the id alone, such as kiln, or projects/<id>/<path>"
             )
         if text.startswith("clients/"):
-            raise ToolRefused(f"card {shown(text)}: a sub-agent reads its own client's space only; give the id alone")
+            raise ToolRefused(f"card {shown(text)}: {self._who} read their own client's space only; give the id alone")
 
     def _near(self, text: str) -> str:
         known = self._cards()

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import partial
 from typing import Protocol
 
 from ..change import Change, FileEntry, Put
@@ -21,7 +22,7 @@ from ..index.registry import with_agent
 from ..links import LinkLeadsOut
 from ..problem import Problem
 from ..target import BadTarget, CardTarget, Shelf, parse_target
-from ..text.card import CardExists, EditRefused, NoSuchCard, NothingToChange, apply_edit
+from ..text.card import CardExists, EditRefused, NoSuchCard, NothingToChange, apply_edit, with_status
 from ..text.daylog import day_file, log_line, parse_seals, seal, seal_json
 from ..text.document import Document, parse_document
 from ..view import HEADINGS, UnreadableText, as_text, card_ids, log_days
@@ -140,6 +141,8 @@ def compose(
         _put(desk, space, put)
     if change.edit is not None:
         _edit(desk, space, change, now.date())
+    if change.status is not None:
+        _set_status(desk, space, *change.status, now.date())
     for entry in change.files:
         _file_entry(desk, space, entry)
     if change.registry:
@@ -207,6 +210,18 @@ def _edit(desk: _Desk, space: Space, change: Change, today: date) -> None:
         return index
 
     desk.change_index(space.index_path(target.shelf), HEADINGS[target.shelf], target.card, changed)
+
+
+def _set_status(desk: _Desk, space: Space, target: CardTarget, status: str, today: date) -> None:
+    path = space.path(target)
+    before = desk.text(path)
+    if before is None:
+        raise NoSuchCard(path)
+    after = with_status(before, status, today)
+    desk.write(path, after.encode())
+    cards: dict[str, Document] = {target.card: parse_document(after)}
+    change = partial(reconcile, cards=cards, only=target.card)
+    desk.change_index(space.index_path(target.shelf), HEADINGS[target.shelf], target.card, change)
 
 
 def _check_free(desk: _Desk, space: Space, target: CardTarget) -> None:

@@ -56,6 +56,7 @@ __all__ = [
     "TextRefused",
     "apply_edit",
     "section_sha",
+    "with_status",
 ]
 
 EditKind = Literal["create", "append", "replace", "remove"]
@@ -112,6 +113,20 @@ def apply_edit(before: str | None, edit: CardEdit, today: date) -> str:
         raise NothingToChange("the text is the same before and after")
     _check_headings(document, after, start, end)
     return _dated(document, after, today)
+
+
+def with_status(before: str, status: str, today: date) -> str:
+    """A card's text with that word for its status in the front matter, and dated; raises an EditRefused."""
+    document = parse_document(before)
+    if document.front.problem is not None:
+        problem = document.front.problem
+        raise TextRefused(f"its front matter can't be read, line {problem.line}: {problem.message}")
+    if document.front.text("status") == status:
+        raise NothingToChange(f"its status is {status} already")
+    if document.front.present:
+        return _dated(document, _with_value(before, "status", status), today)
+    newline = document.newline
+    return render_front_matter({"status": status}).replace("\n", newline) + newline + before.removeprefix("\ufeff")
 
 
 def _created(edit: CardEdit, today: date) -> str:

@@ -7,7 +7,7 @@ Importing it is cheap: what a command needs is imported when it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import process, reading, working, writing
+from . import process, reading, talking, working, writing
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ _DRAFTS = (
 )
 _DECISIONS = (
     "{commit, paths, decisions: [{draft, outcome, status, note, commit, paths, sha256, stages, diff?}], dry_run}"
+)
+_TURN = (
+    "{session, turn, answer, stop_reason, sources: [path:line], tools: [name], "
+    "usage: {input, cache_write, cache_read, output}, cost_usd, layers: {B, A, I, S, C, E}, calls, commits, drafts, "
+    "model, seconds}"
 )
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
@@ -133,6 +138,20 @@ ROWS: tuple[Row, ...] = (
         ("onepen doctor", "onepen doctor --json"),
         "{ok, problems: [{path, line, kind, level, message}]}",
         takes_client=False,
+    ),
+    Row(
+        "ask",
+        talking.ask,
+        "Ask the main agent one thing; the answer goes to stdout.",
+        ('onepen ask "At which temperature do we fire?"', "echo What is open | onepen ask - --client acme"),
+        _TURN,
+    ),
+    Row(
+        "chat",
+        talking.chat,
+        "Talk to the main agent: it reads memory, writes cards, and gives work to sub-agents.",
+        ("onepen chat", "onepen chat --resume", "onepen chat --resume 2026-11-29-k3x9abcd"),
+        _TURN,
     ),
     Row(
         "delegate",

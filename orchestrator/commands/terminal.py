@@ -22,6 +22,7 @@ class Terminal:
     pipe that nothing is cut. `rows` is how many lines the screen on which questions are asked shows at once.
 
     `colour` holds for stdout and `live` (a line that is redrawn) for stderr; each only on a terminal that can do it.
+    `talks` says that stdout is a terminal, where an answer can be read while it comes in.
     """
 
     can_ask: bool
@@ -29,6 +30,7 @@ class Terminal:
     live: bool
     columns: int
     rows: int = 24
+    talks: bool = False
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -72,4 +74,5 @@ def look(env: Mapping[str, str] = os.environ) -> Terminal:
         live=colours and _is_terminal(sys.stderr) and _is_utf8(sys.stderr),
         columns=_columns(env, sys.stdout),
         rows=_rows(sys.stderr),
+        talks=_is_terminal(sys.stdout),
     )

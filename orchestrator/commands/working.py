@@ -62,7 +62,7 @@ def delegate(
         inputs=tuple(path.absolute() for path in inputs or ()),
         review=review,
         answer=answer,
-        model=_resolved(model),
+        model=resolved(model),
         max_turns=max_turns,
         time_limit=time_limit,
     )
@@ -95,7 +95,7 @@ def _texts(shell: Shell, texts: list[str]) -> tuple[str, ...]:
     return tuple(shell.text(text, "TEXT", MOST_TASK) for text in texts)
 
 
-def _resolved(model: str | None) -> str | None:
+def resolved(model: str | None) -> str | None:
     """A scripted model's file is resolved here, in the folder where the person stands."""
     kind, colon, file = (model or "").partition(":")
     return f"{kind}:{Path(file).absolute()}" if kind == "scripted" and colon else model

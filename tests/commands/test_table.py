@@ -11,8 +11,9 @@ from onepen.orchestrator.commands.app import program
 from onepen.orchestrator.commands.table import ROWS, Row
 
 COMMANDS = {
-    "init", "add client", "add project", "add agent", "add research", "status", "doctor", "delegate", "resume",
-    "drafts", "show", "edit", "approve", "reject", "send-back", "log", "search", "context", "history",
+    "init", "add client", "add project", "add agent", "add research", "status", "up", "down", "doctor", "ask", "chat",
+    "delegate", "resume", "drafts", "show", "edit", "approve", "reject", "send-back", "log", "search", "context",
+    "history",
 }  # fmt: skip
 
 

@@ -1,0 +1,57 @@
+"""A task given to a sub-agent from within a chat: what is asked for, and what the main agent is told of the result."""
+
+from ...memory.text.clip import clip
+from ...staging.secret import secret_findings
+from ...subagents.toolinput import ToolRefused
+from ..requests import DelegateRequest
+from ..results import DraftView, TaskView
+from .house import House, OnMade
+from .origin import Origins, from_outside
+from .toolinput import Delegate
+
+_ANSWER = 16_000
+_DRAFT = 4_000
+
+
+async def handed_over(
+    given: Delegate, house: House, model: str | None, on_made: OnMade, origins: Origins
+) -> tuple[str, tuple[str, ...], bool]:
+    """Words for the model, the ids of drafts, and whether text from outside is among it; raises what delegate does."""
+    if not given.task.strip():
+        raise ToolRefused("delegate: task is empty; say what is to be done")
+    secrets = [f for f in secret_findings(given.task, "the task") if f.level == "block"]
+    if secrets:
+        raise ToolRefused(f"delegate: nothing was started: {secrets[0].message}")
+    request = DelegateRequest(
+        texts=(given.task,),
+        agents=(given.agent.strip(),),
+        client=house.space.client,
+        project=given.project,
+        target=given.target,
+        answer=given.answer,
+        model=model,
+    )
+    result = await house.delegate(request, on_made)
+    parts, ids, external = [], [], False
+    for task in result.tasks:
+        drafts = [house.draft(d.id) for d in task.drafts]
+        ids += [d.id for d in drafts]
+        external = external or any(_outside(d, origins) for d in drafts) or bool(task.inputs)
+        parts.append(_told(task, drafts))
+    return "\n\n".join([*parts, *result.notices]), tuple(ids), external
+
+
+def _told(task: TaskView, drafts: list[DraftView]) -> str:
+    lines = [f"task {task.task} ({task.agent}): {task.status}" + (f"; {task.reason}" if task.reason else "")]
+    if task.answer:
+        lines.append(f"It answers (nobody has checked it):\n{clip(task.answer, _ANSWER, ' …')}")
+    for draft in drafts:
+        lines.append(f"draft {draft.id} for {draft.target}: {draft.status}; read_draft shows all of it")
+        if draft.diff and not task.answer:
+            lines.append(clip(draft.diff, _DRAFT, "\n…"))
+    return "\n".join(lines)
+
+
+def _outside(draft: DraftView, origins: Origins) -> bool:
+    cited = (source.rpartition(":")[0] or source for source in draft.sources)
+    return draft.provenance == "external" or from_outside(draft.sources) or any(map(origins.external, cited))

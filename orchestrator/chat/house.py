@@ -1,0 +1,29 @@
+"""What the main agent's tools reach of the house: memory as it is, the pen for a moment, other hands."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from ...memory.clock import Clock
+from ...memory.view import View
+from ...memory.workspace import Space
+from ..desk import Desk
+from ..requests import DelegateRequest
+from ..results import DelegateResult, DraftsResult, DraftView
+
+OnMade = Callable[[Sequence[str]], None]
+"""Told the ids of tasks right after they lie in staging/."""
+
+
+@dataclass(frozen=True)
+class House:
+    """The seams of one space's chats. `draft` raises NoSuchDraft for one of another space."""
+
+    view: View
+    space: Space
+    desk: Desk
+    clock: Clock
+    new_task: Callable[[], str]
+    drafts: Callable[[], DraftsResult]
+    draft: Callable[[str], DraftView]
+    delegate: Callable[[DelegateRequest, OnMade], Awaitable[DelegateResult]]
+    resume: Callable[[str], Awaitable[DelegateResult]]

@@ -1,0 +1,172 @@
+"""The lines of chats/<session>.jsonl, each a frozen value; a line is synced before it is acted upon.
+
+{"kind": "begun", …}     the prompt as it is sent: system blocks, tools, the layers' sizes; the first line
+{"kind": "asked", …}     a message of the person
+{"kind": "replied", …}   one reply of the model, with its usage and cost
+{"kind": "made", …}      tasks that a tool has made, while their work goes on
+{"kind": "result", …}    what came of a tool call, and which files it showed
+{"kind": "lost", …}      a model call that gave no whole reply, and what it cost
+{"kind": "partial", …}   what was heard of a reply that never became whole; never sent to a model
+{"kind": "ended", …}     the end of a turn: why it ended, its tokens by layer, what it cost
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from ...subagents.messages import Block, mend
+from ...subagents.model import ModelReply, ToolSpec, Usage
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as it was offered to the model."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+
+    def spec(self) -> ToolSpec:
+        return ToolSpec(self.name, self.description, self.input_schema)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The beginning of a chat; `layers` are estimated tokens of B (rules and tools), A, I and S."""
+
+    session: str
+    client: str | None
+    at: str
+    model: str
+    system: tuple[str, ...]
+    tools: tuple[Tool, ...]
+    layers: Mapping[str, int]
+    max_tokens: int
+    known: str = ""
+    kind: Literal["begun"] = "begun"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the person said; `known` is the latest commit of the space that the agent was told of."""
+
+    turn: int
+    at: str
+    content: tuple[Block, ...]
+    known: str = ""
+    kind: Literal["asked"] = "asked"
+
+
+@dataclass(frozen=True)
+class Replied:
+    """A whole reply. Ids of its tool calls are unlike all before them in this chat."""
+
+    turn: int
+    at: str
+    content: tuple[Block, ...]
+    stop_reason: str
+    usage: Usage
+    model: str
+    cost_usd: float | None = 0.0
+    kind: Literal["replied"] = "replied"
+
+    @classmethod
+    def of(cls, turn: int, at: str, reply: ModelReply) -> "Replied":
+        return cls(turn, at, reply.content, reply.stop_reason, reply.usage, reply.model, reply.cost_usd)
+
+
+@dataclass(frozen=True)
+class Made:
+    """Tasks that a call made; written as soon as they lie in staging/."""
+
+    turn: int
+    call: str
+    tasks: tuple[str, ...]
+    kind: Literal["made"] = "made"
+
+
+@dataclass(frozen=True)
+class Resulted:
+    """The result of a call. `external` when it showed text from outside; `shown` are places that it showed."""
+
+    turn: int
+    call: str
+    tool: str
+    content: str
+    is_error: bool = False
+    shown: tuple[str, ...] = ()
+    external: bool = False
+    commit: str | None = None
+    drafts: tuple[str, ...] = ()
+    kind: Literal["result"] = "result"
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A call that was paid for and gave no whole reply."""
+
+    turn: int
+    reason: str
+    usage: Usage
+    cost_usd: float | None = 0.0
+    kind: Literal["lost"] = "lost"
+
+
+@dataclass(frozen=True)
+class Partial:
+    """Words that were heard before a reply was cut or stopped."""
+
+    turn: int
+    text: str
+    reason: str
+    kind: Literal["partial"] = "partial"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The end of a turn. `dropped`: its message was not answered and is not sent again."""
+
+    turn: int
+    at: str
+    stop_reason: str
+    calls: int = 0
+    tools: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+    layers: Mapping[str, int] = field(default_factory=dict)
+    dropped: bool = False
+    reason: str = ""
+    kind: Literal["ended"] = "ended"
+
+
+Line = Annotated[Begun | Asked | Replied | Made | Resulted | Lost | Partial | Ended, Field(discriminator="kind")]
+
+
+def render_line(line: Line) -> str:
+    """The line without its line end; halves of characters become U+FFFD."""
+    return json.dumps({"v": VERSION, "kind": line.kind, **mend(asdict(line))}, ensure_ascii=False)
+
+
+def parse_line(text: str) -> Line | None:
+    """The line in a text; None for one that is torn, or of another version."""
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(plain, dict) or plain.pop("v", None) != VERSION:
+        return None
+    try:
+        return _adapter().validate_python(mend(plain))
+    except ValidationError:
+        return None
+
+
+@cache
+def _adapter() -> TypeAdapter[Line]:
+    return TypeAdapter(Line)

@@ -1,0 +1,79 @@
+"""The main agent's prompt: layers of text that stand before the conversation, stable ones first.
+
+    block 1  B and A   RULES, OPS | SOUL, USER, BRIEF and the client's own
+    block 2  I         MEMORY.md, the indexes, the registry of agents
+    block 3  S         the synthesis, the two latest day logs
+
+No clock, no counter and no id stands here: the same files give the same bytes. The blocks are made when a chat begins
+and kept in its file, so a chat that goes on has the same prompt to the byte, whatever was changed since.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from ...memory.layers import Layer
+from ...memory.tokens import estimate
+from ...memory.workspace import Space
+from ...subagents.messages import Message, Text, ToolResult, ToolUse, well_formed
+from ...subagents.model import ToolSpec
+
+MAIN = "main"
+"""The agent id of the main agent; it has no file in agents/, its rules are RULES.md."""
+
+_FROZEN = {
+    "I": "(What exists, as it stood when this chat began; notes between the messages say what was changed since.)\n",
+    "S": "(What happened lately, as it stood when this chat began; search_history finds all of it.)\n",
+}
+READING = frozenset({"read_card", "read_draft", "search_history"})
+"""Tools whose results are counted as layer E."""
+
+
+def system_blocks(layers: Sequence[Layer], space: Space) -> tuple[str, ...]:
+    """The blocks before the conversation, each ending with a newline; a block without text is left out."""
+    texts = {layer.name: "".join(_file(f.path, f.text) for f in layer.files) for layer in layers}
+    whose = f"(This is the space of the client {space.client}; nothing of another client is known here.)\n"
+    first = texts.get("B", "") + ("" if space.client is None else whose) + texts.get("A", "")
+    rest = [_FROZEN[name] + texts[name] for name in ("I", "S") if texts.get(name)]
+    return tuple(block for block in (first, *rest) if block)
+
+
+def layer_tokens(layers: Sequence[Layer], tools: Sequence[ToolSpec]) -> dict[str, int]:
+    """Estimated tokens of each layer as it is sent; the tools stand in B."""
+    found = {layer.name: sum(estimate(_file(f.path, f.text)) for f in layer.files) for layer in layers}
+    found["B"] = found.get("B", 0) + sum(estimate(str(tool.as_dict())) for tool in tools)
+    return {name: found.get(name, 0) for name in ("B", "A", "I", "S")}
+
+
+def conversation_tokens(messages: Sequence[Message]) -> dict[str, int]:
+    """Estimated tokens of C, and of E: what tools showed of cards, drafts and the history."""
+    found = {"C": 0, "E": 0}
+    readers: set[str] = set()
+    for message in messages:
+        for block in message.content:
+            match block:
+                case Text(text=text):
+                    found["C"] += estimate(text)
+                case ToolUse(id=id_, name=name, input=given):
+                    found["C"] += estimate(f"{name} {given}")
+                    if name in READING:
+                        readers.add(id_)
+                case ToolResult(tool_use_id=id_, content=text):
+                    found["E" if id_ in readers else "C"] += estimate(text)
+                case _:
+                    found["C"] += estimate(str(block.raw))
+    return found
+
+
+def scaled(layers: Mapping[str, int], counted: int) -> dict[str, int]:
+    """The estimates made to sum up to what the server counted; unchanged where it counted nothing."""
+    total = sum(layers.values())
+    if not total or not counted:
+        return dict(layers)
+    found = {name: round(tokens * counted / total) for name, tokens in layers.items()}
+    largest = max(found, key=lambda name: found[name])
+    found[largest] += counted - sum(found.values())
+    return found
+
+
+def _file(path: str, text: str) -> str:
+    text = well_formed(text)
+    return f'<file path="{path}">\n{text if text.endswith(chr(10)) else text + chr(10)}</file>\n'

@@ -1,0 +1,124 @@
+"""Puts the chats of a space together from what a service has: its desk, its models, its other hands."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ...memory.workspace import Space
+from ...subagents.model import Listener, ModelReply, ModelRequest, OnLost
+from ..choice import model_of
+from ..desk import Desk
+from ..errors import NoSuchDraft
+from ..gateway.account import Account, Amount, Caps
+from ..models import Models, Served
+from ..requests import DelegateRequest, Notice, OnEvent
+from ..results import DelegateResult, DraftsResult, DraftView
+from ..setup import Setup
+from ..usage import Booking, book
+from ..work import Ids
+from ..workshop import Workshop
+from .house import House, OnMade
+from .prompt import MAIN
+from .session import Session
+from .talk import Booked, Line, Talk, main_definition
+from .turn import Ask
+
+if TYPE_CHECKING:
+    from ...memory.clock import Clock
+
+
+class Service(Protocol):
+    """What of a service the tools of a chat use; `only` and `first` say where ids are looked up."""
+
+    def drafts(self, client: str | None = None) -> DraftsResult: ...
+    def look(self, prefix: str, *, note: bool = True) -> DraftView: ...
+
+
+@dataclass(frozen=True)
+class Hands:
+    """Work for sub-agents, on the service's workshop and with the request's own settings."""
+
+    delegate: Callable[[DelegateRequest, OnMade], Awaitable[DelegateResult]]
+    resume: Callable[[str], Awaitable[DelegateResult]]
+
+
+def talk_of(
+    space: Space,
+    desk: Desk,
+    service: Service,
+    hands: Hands,
+    ids: Ids,
+    workshop: Workshop,
+    models: Models,
+    setup: Setup,
+    on_event: OnEvent,
+    budget_usd: float | None = None,
+) -> Talk:
+    """The chats of `space`, as one request has them: its models, its caps, its listener."""
+
+    def own_draft(prefix: str) -> DraftView:
+        view = service.look(prefix, note=False)
+        if view.client != space.client:
+            raise NoSuchDraft(prefix, space.client)
+        return view
+
+    def connect(session: Session | None, asked: str | None) -> Line:
+        name = model_of(setup, asked, None, space.client) if asked or session is None else session.model
+        served = models(name, main_definition(), space.client)
+        caps = setup.caps.tightened(Caps(task_usd=budget_usd))
+        return Line(name, lambda chat: _ask(workshop, served, _account(space, chat, caps), on_event))
+
+    house = House(
+        view=desk.view,
+        space=space,
+        desk=desk,
+        clock=desk.clock,
+        new_task=lambda: _free(desk, ids),
+        drafts=lambda: service.drafts(space.client),
+        draft=own_draft,
+        delegate=hands.delegate,
+        resume=hands.resume,
+    )
+    return Talk(house, workshop.talking, connect, lambda booked: _book(space, booked, desk.clock), ids.task)
+
+
+def _free(desk: Desk, ids: Ids) -> str:
+    """An id that no task of any space has."""
+    while True:
+        task = ids.task()
+        if not any(space.staging(task).exists() for space in desk.view.workspace.spaces()):
+            return task
+
+
+def _account(space: Space, chat: Session, caps: Caps) -> Account:
+    usage, cost = chat.spent
+    tokens = usage.prompt_total + usage.output
+    return Account(space.client, f"chat {chat.id}", MAIN, caps, Amount(cost, tokens))
+
+
+def _ask(workshop: Workshop, served: Served, account: Account, on_event: OnEvent) -> Ask:
+    @contextmanager
+    def waiting(reason: str, seconds: float) -> Iterator[None]:
+        on_event(Notice(f"waits {seconds:.0f} s: {reason}" if seconds else f"waits: {reason}"))
+        yield
+
+    async def ask(request: ModelRequest, on_lost: OnLost, listener: Listener) -> ModelReply:
+        return await workshop.gateway.reply(
+            served, request, account, on_lost=on_lost, waiting=waiting, listener=listener
+        )
+
+    return ask
+
+
+def _book(space: Space, booked: Booked, clock: "Clock") -> None:
+    line = Booking(
+        task=f"chat-{booked.session}",
+        attempt=booked.turn,
+        agent=MAIN,
+        model=booked.model,
+        usage=booked.usage,
+        cost_usd=booked.cost_usd or 0.0,
+        seconds=booked.seconds,
+    )
+    book(space, line, clock.now())

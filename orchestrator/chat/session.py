@@ -1,0 +1,158 @@
+"""A chat as its file tells it: which messages a model is sent, which calls are open, what has been read and paid.
+
+Everything is a function of the lines. What can't be sent is left out here, never removed from the file: replies that
+were refused, turns that got no answer, words of a reply that was cut.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ...subagents.messages import Block, Message, Text, ToolResult, ToolUse
+from ...subagents.model import ToolSpec, Usage
+from .lines import Asked, Begun, Ended, Line, Lost, Made, Replied, Resulted
+
+INTERRUPTED = "interrupted: onepen ended before this was done"
+
+
+@dataclass(frozen=True)
+class OpenCall:
+    """A tool call whose result was never stored; `tasks` are those that it had made by then."""
+
+    turn: int
+    use: ToolUse
+    tasks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Session:
+    """A chat: its beginning and all lines after it."""
+
+    begun: Begun
+    lines: tuple[Line, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.begun.session
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec() for tool in self.begun.tools)
+
+    @property
+    def turn(self) -> int:
+        """The number of the latest turn; 0 before the first."""
+        return max((line.turn for line in self.lines if isinstance(line, Asked)), default=0)
+
+    @property
+    def external(self) -> bool:
+        """Whether text from outside was shown in this chat."""
+        return any(line.external for line in self.lines if isinstance(line, Resulted))
+
+    @property
+    def known(self) -> str:
+        """The latest commit of the space that the agent was told of, in the prompt or since."""
+        told = [line.known for line in self.lines if isinstance(line, Asked) and line.known]
+        return told[-1] if told else self.begun.known
+
+    @property
+    def model(self) -> str:
+        return self.begun.model
+
+    @property
+    def spent(self) -> tuple[Usage, float]:
+        """Tokens and US dollars of all calls so far, lost ones too; what has no known price counts as nothing."""
+        usage, cost = Usage(), 0.0
+        for line in self.lines:
+            if isinstance(line, Replied | Lost):
+                usage, cost = usage + line.usage, cost + (line.cost_usd or 0.0)
+        return usage, cost
+
+    def plus(self, *lines: Line) -> "Session":
+        return replace(self, lines=(*self.lines, *lines))
+
+
+def session_of(lines: Iterable[Line]) -> Session | None:
+    """The chat in a file's lines; None when it doesn't begin with its beginning."""
+    every = tuple(lines)
+    if not every or not isinstance(every[0], Begun):
+        return None
+    return Session(every[0], tuple(line for line in every[1:] if not isinstance(line, Begun)))
+
+
+def open_calls(session: Session) -> tuple[OpenCall, ...]:
+    """Calls without a result, in order: what a crash left."""
+    answered = {line.call for line in session.lines if isinstance(line, Resulted)}
+    made: dict[str, tuple[str, ...]] = {}
+    for line in session.lines:
+        if isinstance(line, Made):
+            made[line.call] = (*made.get(line.call, ()), *line.tasks)
+    return tuple(
+        OpenCall(line.turn, use, made.get(use.id, ()))
+        for line in session.lines
+        if isinstance(line, Replied)
+        for use in _calls(line)
+        if use.id not in answered
+    )
+
+
+def unlike(content: Sequence[Block], session: Session) -> tuple[Block, ...]:
+    """The blocks with ids of tool calls that this chat hasn't seen: some servers count anew in each reply."""
+    taken = {use.id for line in session.lines if isinstance(line, Replied) for use in _calls(line)}
+    blocks: list[Block] = []
+    for block in content:
+        if isinstance(block, ToolUse):
+            names = (block.id or "call", *(f"{block.id or 'call'}_{n}" for n in range(2, len(taken) + 3)))
+            block = replace(block, id=next(name for name in names if name and name not in taken))
+            taken.add(block.id)
+        blocks.append(block)
+    return tuple(blocks)
+
+
+def messages(session: Session) -> tuple[Message, ...]:
+    """The conversation as it is sent: alternating, nothing empty, each call answered right after its reply."""
+    results = {line.call: line for line in session.lines if isinstance(line, Resulted)}
+    dropped = {line.turn for line in session.lines if isinstance(line, Ended) and line.dropped}
+    found: list[Message] = []
+    for line in session.lines:
+        if isinstance(line, Asked) and line.turn not in dropped:
+            _add(found, "user", _filled(line.content))
+        elif isinstance(line, Replied) and line.turn not in dropped and line.stop_reason != "refusal":
+            said = tuple(_filled(line.content))
+            if not any(isinstance(block, Text | ToolUse) for block in said):
+                continue  # thoughts alone are no message
+            _add(found, "assistant", said)
+            _add(found, "user", (_answer(use, results.get(use.id)) for use in _calls(line)))
+    return tuple(found)
+
+
+def _add(found: list[Message], role: str, blocks: Iterable[Block]) -> None:
+    content = tuple(blocks)
+    if not content:
+        return
+    if found and found[-1].role == role:
+        found[-1] = Message(found[-1].role, (*found[-1].content, *content))
+    elif role == "user":
+        found.append(Message("user", content))
+    elif found:  # a conversation begins with the person
+        found.append(Message("assistant", content))
+
+
+def _filled(content: Sequence[Block]) -> Iterator[Block]:
+    """The blocks without empty texts, and with the input of each call as the object that it has to be."""
+    for block in content:
+        if isinstance(block, Text) and not block.text.strip():
+            continue
+        if isinstance(block, ToolUse) and not isinstance(block.input, dict):
+            yield replace(block, input={"unreadable": str(block.input)[:200]})
+            continue
+        yield block
+
+
+def _calls(line: Replied) -> tuple[ToolUse, ...]:
+    return tuple(block for block in line.content if isinstance(block, ToolUse))
+
+
+def _answer(use: ToolUse, result: Resulted | None) -> ToolResult:
+    if result is None:
+        return ToolResult(use.id, INTERRUPTED, is_error=True)
+    return ToolResult(use.id, result.content or "(nothing)", result.is_error)

@@ -1,0 +1,220 @@
+"""A turn from the person's message to its answer: a chat is found or begun, what a crash left is told, then it runs."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import anyio
+
+from ...memory.errors import OnepenError
+from ...memory.history import Commit, read_commits
+from ...memory.ids import AgentId
+from ...memory.layers import layers
+from ...memory.problem import Problem
+from ...subagents.definition import AgentDefinition, parse_definition
+from ...subagents.messages import Block, Text, well_formed
+from ...subagents.model import Usage
+from ..answer import TurnResult
+from ..conversation import MAX_TOKENS
+from ..dossier import find_task
+from ..errors import BadRequest, OrchestratorFault
+from ..requests import ChatBegun, ChatRequest, OnEvent
+from ..stop import StopSign
+from . import repair
+from .house import House
+from .lines import Asked, Begun, Resulted, Tool
+from .news import latest, news_since
+from .prompt import MAIN, layer_tokens, system_blocks
+from .session import Session
+from .store import Chats
+from .tally import ended, lost_calls, result_of
+from .tools import Sight, Toolbox
+from .toolset import tools
+from .turn import Ask, Over, Turn
+
+MOST_MESSAGE = 64 << 10
+"""Bytes of one message of the person."""
+
+
+class ChatBusy(OrchestratorFault):
+    """Raised when a chat is answering another message."""
+
+    exit_code = 5
+
+    def __init__(self, session: str) -> None:
+        super().__init__(f"chat {session}: it is answering another message", hint="onepen chat")
+
+
+@dataclass(frozen=True)
+class Line:
+    """The model of a turn: its name as it is kept, and how it is asked on a chat's account."""
+
+    name: str
+    on_account_of: Callable[[Session], Ask]
+
+
+@dataclass(frozen=True)
+class Booked:
+    """What a turn cost, for the usage log."""
+
+    session: str
+    turn: int
+    model: str
+    usage: Usage
+    cost_usd: float | None
+    lost: int
+    seconds: float
+
+
+def main_definition() -> AgentDefinition:
+    """The main agent as a model's resolver sees it."""
+    return parse_definition(AgentId(MAIN), "---\nname: main\nonepen:\n  offline: true\n---\n")
+
+
+class Talk:
+    """The chats of one space as a process serves them; `busy` holds those that are answering."""
+
+    def __init__(
+        self,
+        house: House,
+        busy: set[str],
+        connect: Callable[[Session | None, str | None], Line],
+        book: Callable[[Booked], None],
+        new_id: Callable[[], str],
+    ) -> None:
+        self._house = house
+        self._chats = Chats(house.space)
+        self._busy = busy
+        self._connect = connect
+        self._book = book
+        self._new_id = new_id
+
+    async def turn(self, request: ChatRequest, on_event: OnEvent, stop: StopSign) -> TurnResult:
+        """The answer to one message.
+
+        Raises BadRequest, NoSuchChat, AmbiguousId, ChatUnreadable, ChatBusy, what finding the model raises, and what a
+        model call raises that can't be made: then the chat goes on with the next message.
+        """
+        words = well_formed(request.text)
+        if not words.strip():
+            raise BadRequest("say something: the message is empty", hint='onepen ask "TEXT"')
+        if len(words.encode()) > MOST_MESSAGE:
+            raise BadRequest(
+                f"a message has at most {MOST_MESSAGE >> 10} KiB", hint="onepen add research TITLE --from FILE"
+            )
+        started = anyio.current_time()
+        notices = self._indexed()
+        session, problems = self._found(request)
+        line = self._connect(session, request.model)
+        session = self._begun(line.name) if session is None else session
+        with self._answering(session.id):
+            on_event(ChatBegun(session.id))
+            session = self._repaired(session)
+            session = self._chats.add(session, self._asked(session, words))
+            turn = self._prepared(session, line.on_account_of(session), on_event, stop, request.model)
+            over = await self._over(turn, line, started)
+            told = (*map(str, problems), *notices, *((over.notice,) if over.notice else ()))
+            return result_of(turn.session, self._house.space, line.name, anyio.current_time() - started, told)
+
+    # -- before ----------------------------------------------------------------------------------------------------
+
+    def _indexed(self) -> tuple[str, ...]:
+        """Brings the indexes in line with cards edited by hand, so that the agent sees what is there."""
+        with self._house.desk.scribe() as scribe:
+            scribe.reconcile((self._house.space,))
+            return scribe.notices()
+
+    def _found(self, request: ChatRequest) -> tuple[Session | None, tuple[Problem, ...]]:
+        if request.session is None:
+            return None, ()
+        return self._chats.load(self._chats.find(request.session))
+
+    def _begun(self, model: str) -> Session:
+        """A new chat, with the layers as they are now."""
+        house, now = self._house, self._house.clock.now()
+        found = layers(house.view, house.space, now.date())
+        begun = Begun(
+            session="",
+            client=house.space.client,
+            at=now.isoformat(timespec="seconds"),
+            model=model,
+            system=system_blocks(found, house.space),
+            tools=tuple(Tool(t.name, t.description, t.input_schema) for t in tools()),
+            layers=layer_tokens(found, tools()),
+            max_tokens=MAX_TOKENS,
+            known=latest(self._commits()),
+        )
+        while True:
+            try:
+                return self._chats.begin(replace(begun, session=f"{now.date().isoformat()}-{self._new_id()}"))
+            except FileExistsError:
+                continue
+
+    def _repaired(self, session: Session) -> Session:
+        """The chat with all that a crash left open answered, and its last turn ended and booked."""
+        commits = self._commits()
+        session = self._chats.add(session, *repair.results(session, commits, self._standing))
+        if (cut := repair.unended(session)) is not None:
+            session = self._ended(session, cut, Over("interrupted", "onepen ended"), session.model, 0.0)
+        return session
+
+    def _standing(self, task: str) -> str:
+        return find_task(self._house.view.workspace, task, self._house.clock).state.status
+
+    def _asked(self, session: Session, words: str) -> Asked:
+        """The person's message, with the time and what was changed since the agent was last told."""
+        now, commits = self._house.clock.now(), self._commits()
+        blocks: list[Block] = [Text(f"(It is {now:%A} {now.isoformat(sep=' ', timespec='minutes')}.)\n")]
+        if news := news_since(commits, session):
+            blocks.append(Text(news))
+        blocks.append(Text(words))
+        return Asked(session.turn + 1, now.isoformat(timespec="seconds"), tuple(blocks), latest(commits))
+
+    def _prepared(self, session: Session, ask: Ask, on_event: OnEvent, stop: StopSign, model: str | None) -> Turn:
+        def sight() -> Sight:
+            results = [one for one in turn.session.lines if isinstance(one, Resulted)]
+            return Sight(turn.session.external, tuple(place for one in results for place in one.shown))
+
+        box = Toolbox(self._house, session.id, sight, model)
+        turn = Turn(self._chats, session, ask, box.run, self._house.clock, on_event, stop)
+        return turn
+
+    # -- after -----------------------------------------------------------------------------------------------------
+
+    async def _over(self, turn: Turn, line: Line, started: float) -> Over:
+        """Runs the turn and writes its end, however it ends."""
+        number = turn.session.turn
+        try:
+            over = await turn.run(line.name)
+        except BaseException as e:
+            reason = e.message if isinstance(e, OnepenError) else type(e).__name__
+            kind = "failed" if isinstance(e, Exception) else "interrupted"
+            self._end(turn, number, Over(kind, reason), line.name, started)
+            raise
+        self._end(turn, number, over, line.name, started)
+        return over
+
+    def _end(self, turn: Turn, number: int, over: Over, model: str, started: float) -> None:
+        turn.session = self._ended(turn.session, number, over, model, anyio.current_time() - started)
+
+    def _ended(self, session: Session, number: int, over: Over, model: str, seconds: float) -> Session:
+        """The chat with the turn's end, which is booked first: booking it again after a crash changes nothing."""
+        end = ended(session, number, over, self._house.clock.now().isoformat(timespec="seconds"))
+        self._book(Booked(session.id, number, model, end.usage, end.cost_usd, lost_calls(session, number), seconds))
+        return self._chats.add(session, end)
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _answering(self, session: str) -> Iterator[None]:
+        key = f"{self._house.space.prefix}{session}"
+        if key in self._busy:
+            raise ChatBusy(session)
+        self._busy.add(key)
+        try:
+            yield
+        finally:
+            self._busy.discard(key)
+
+    def _commits(self) -> tuple[Commit, ...]:
+        return read_commits(self._house.view, self._house.space)

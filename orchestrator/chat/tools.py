@@ -1,0 +1,218 @@
+"""The main agent's toolbox: runs what the model asks for, and turns every refusal into a result that it reads."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from ...memory.errors import OnepenError
+from ...memory.recall.search import PLACES, Hit, Query, ScanSearch
+from ...memory.target import CardTarget
+from ...memory.text.clip import clip
+from ...memory.view import View
+from ...staging.policy import Provenance
+from ...subagents.messages import ToolUse, well_formed
+from ...subagents.reading import Reading
+from ...subagents.toolinput import ToolRefused, parse_input
+from ..commit import Broken, Written
+from .drafts import decided, drafts_text, look
+from .edit import NOTES, draft_of, place_of
+from .gate import Gate, Waits
+from .hands import handed_over
+from .house import House, OnMade
+from .origin import Origins
+from .toolinput import (
+    DecideDraft,
+    Delegate,
+    ListDrafts,
+    LogEvent,
+    ReadCard,
+    ReadDraft,
+    SearchHistory,
+    SetProjectStatus,
+    WriteMemoryCard,
+)
+
+_HITS = 12
+_SNIPPET = 400
+_MOST_SOURCES = 8
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a call: words for the model, places that it showed, and what was made of it."""
+
+    content: str
+    is_error: bool = False
+    shown: tuple[str, ...] = ()
+    external: bool = False
+    commit: str | None = None
+    drafts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a chat has been shown so far: whether any of it came from outside, and the places."""
+
+    external: bool = False
+    shown: tuple[str, ...] = ()
+
+    @property
+    def provenance(self) -> Provenance:
+        return "external" if self.external else "agent"
+
+
+class Toolbox:
+    """The tools of one chat; `sight` tells what the chat has read when a call is run."""
+
+    def __init__(self, house: House, session: str, sight: Callable[[], Sight], model: str | None) -> None:
+        self._house = house
+        self._session = session
+        self._sight = sight
+        self._model = model
+        self._gate = Gate(house, session)
+        nowhere = house.space.folder / "staging"
+        self._reading = Reading(house.space.folder, nowhere, (), who="you and your tools")
+        self._known: Mapping[str, Callable[[ToolUse, OnMade], Awaitable[Outcome]]] = {
+            "decide_draft": self._decide_draft,
+            "delegate": self._delegate,
+            "list_drafts": self._list_drafts,
+            "log_event": self._log_event,
+            "read_card": self._read_card,
+            "read_draft": self._read_draft,
+            "search_history": self._search_history,
+            "set_project_status": self._set_project_status,
+            "write_memory_card": self._write_memory_card,
+        }
+
+    async def run(self, use: ToolUse, on_made: OnMade) -> Outcome:
+        """The outcome of one call; raises PenLost or RecoveryNeeded, after which nothing can be written."""
+        try:
+            tool = self._known.get(use.name)
+            if tool is None:
+                raise ToolRefused(f"there is no tool {use.name[:64]!r}; yours are: {', '.join(self._known)}")
+            outcome = await tool(use, on_made)
+        except OnepenError as e:
+            if isinstance(e, Broken):
+                raise
+            return Outcome(well_formed(e.message), is_error=True)
+        except OSError as e:
+            place = f"{e.filename}: " if e.filename is not None else ""
+            return Outcome(f"not done: {place}{e.strerror or 'the disk refused it'}", is_error=True)
+        return outcome
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    async def _read_card(self, use: ToolUse, on_made: OnMade) -> Outcome:
+        given = parse_input(use.name, ReadCard, use.input)
+        if given.card.strip().removeprefix("./") in NOTES:
+            raise ToolRefused(f"read_card: {given.card.strip()} stands in your prompt as a whole")
+        if given.card.strip().removeprefix("./").startswith("memory/"):
+            raise ToolRefused("read_card: it reads cards and files of projects; search_history finds lines of day logs")
+        page = self._reading.card(given.card, given.section, given.start)
+        numbers = [line.number for line in page.lines]
+        shown = (f"{page.path}:{numbers[0]}-{numbers[-1]}",) if numbers else ()
+        return Outcome(page.render(), shown=shown, external=self._origins().external(page.path))
+
+    async def _search_history(self, use: ToolUse, on_made: OnMade) -> Outcome:
+        given = parse_input(use.name, SearchHistory, use.input)
+        if not given.query.strip():
+            raise ToolRefused("search_history: query is empty; give the words to look for")
+        where = frozenset(given.where) if given.where else PLACES
+        query = Query(given.query, given.since, given.until, where, _HITS + 4)
+        view = View(self._house.view.workspace)  # of its own: it is used in a thread
+        hits = await anyio.to_thread.run_sync(ScanSearch(view, self._house.space).find, query)
+        own = self._house.space.path(f"chats/{self._session}.jsonl")
+        found = [hit for hit in hits if hit.path != own][:_HITS]
+        if not found:
+            return Outcome("Nothing found.")
+        origins = self._origins()
+        rows = [self._hit(hit) for hit in found]
+        external = any(self._outside(hit, origins) for hit in found)
+        shown = tuple(f"{self._relative(hit.path)}:{hit.line}" for hit in found)
+        return Outcome("\n".join(["Best first:", *rows]), shown=shown, external=external)
+
+    async def _list_drafts(self, use: ToolUse, on_made: OnMade) -> Outcome:
+        parse_input(use.name, ListDrafts, use.input)
+        return Outcome(drafts_text(self._house.drafts().drafts))
+
+    async def _read_draft(self, use: ToolUse, on_made: OnMade) -> Outcome:
+        given = parse_input(use.name, ReadDraft, use.input)
+        view = self._house.draft(given.id.strip())
+        return Outcome(look(view), external=view.provenance == "external", shown=(f"draft {view.id}",))
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    async def _write_memory_card(self, use: ToolUse, on_made: OnMade) -> Outcome:
+        given = parse_input(use.name, WriteMemoryCard, use.input)
+        house, sight = self._house, self._sight()
+        note = house.view.text(house.space.path(given.project)) if given.project in NOTES else None
+        place = place_of(given, self._reading, note)
+        origins = self._origins()
+        external = [p for p in _cards(sight.shown) if origins.external(p)] if sight.external else []
+        draft = draft_of(given, place, sight.provenance, tuple(external[:_MOST_SOURCES]))
+        came = self._gate.card(draft, place, use.id, on_made)
+        if isinstance(came, Waits):
+            return Outcome(_waiting(came), drafts=(came.draft,))
+        line = f"index line: {draft.index[0].section_id}: {draft.index[0].summary}" if draft.index else ""
+        verb = "already done" if came.again else {"create": "created", "remove": "removed"}.get(draft.edit, "changed")
+        return Outcome(_told(f"{draft.target}: {verb}", came, line), commit=came.commit)
+
+    async def _set_project_status(self, use: ToolUse, on_made: OnMade) -> Outcome:
+        given = parse_input(use.name, SetProjectStatus, use.input)
+        target = self._reading.target(given.project)
+        if not isinstance(target, CardTarget) or target.shelf != "projects":
+            raise ToolRefused(f"set_project_status: {target} is no project's card")
+        came = self._gate.status(target, given.status, given.note, self._sight().provenance, use.id)
+        return Outcome(_told(f"{target}: status {given.status}", came), commit=came.commit)
+
+    async def _log_event(self, use: ToolUse, on_made: OnMade) -> Outcome:
+        given = parse_input(use.name, LogEvent, use.input)
+        came = self._gate.log(given.text, self._sight().provenance, use.id)
+        return Outcome(_told("noted in today's log", came), commit=came.commit)
+
+    # -- other hands -----------------------------------------------------------------------------------------------
+
+    async def _delegate(self, use: ToolUse, on_made: OnMade) -> Outcome:
+        given = parse_input(use.name, Delegate, use.input)
+        content, drafts, external = await handed_over(given, self._house, self._model, on_made, self._origins())
+        return Outcome(content, drafts=drafts, external=external)
+
+    async def _decide_draft(self, use: ToolUse, on_made: OnMade) -> Outcome:
+        given = parse_input(use.name, DecideDraft, use.input)
+        content, commit = await decided(given, self._house)
+        return Outcome(content, commit=commit)
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _origins(self) -> Origins:
+        return Origins(self._house.view, self._house.space)
+
+    def _relative(self, path: str) -> str:
+        return path.removeprefix(self._house.space.prefix)
+
+    def _hit(self, hit: Hit) -> str:
+        day = f" ({hit.date})" if hit.date else ""
+        return f"{self._relative(hit.path)}:{hit.line}{day}: {clip(' '.join(hit.text.split()), _SNIPPET)}"
+
+    def _outside(self, hit: Hit, origins: Origins) -> bool:
+        """Whether a line may come from outside: of a card by its history, of a log by its kind; of a chat always."""
+        path = self._relative(hit.path)
+        return path.startswith("chats/") or "[external]" in hit.text or origins.external(path)
+
+
+def _cards(shown: Sequence[str]) -> tuple[str, ...]:
+    """The cards among places, each once."""
+    return tuple(dict.fromkeys(p.rpartition(":")[0] for p in shown if p.startswith(("projects/", "research/"))))
+
+
+def _told(what: str, came: Written, more: str = "") -> str:
+    again = "; it was done before, nothing was done twice" if came.again else ""
+    return "\n".join(part for part in (f"{what} (commit {came.commit}){again}", more) if part)
+
+
+def _waiting(waits: Waits) -> str:
+    return (
+        f"Not in memory yet: it waits as draft {waits.draft}, because {waits.why}. A person decides: "
+        f"onepen show {waits.draft}, then onepen approve {waits.draft}. Tell them so."
+    )
