@@ -116,6 +116,31 @@ def test_a_call_that_is_given_up_books_what_it_used() -> None:
     assert lost == [LostCall("it was given up", Usage(100, 0, 0, 7), PRICE.of(Usage(100, 0, 0, 7)))]
 
 
+def test_a_probe_that_is_given_up_does_not_stop_the_others() -> None:
+    async def forever(request: ModelRequest, ear: Ear) -> ModelReply:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    ends: list[float] = []
+
+    async def work() -> None:
+        gateway = Gateway()
+
+        async def call(begin: float, *acts: Act) -> None:
+            await anyio.sleep(begin)
+            served = Served(Acts(list(acts)), limit="one")
+            await gateway.reply(served, request(), ACCOUNT, on_lost=lambda lost: None, waiting=nobody_waits)
+            ends.append(anyio.current_time())
+
+        async with anyio.create_task_group() as group:
+            with anyio.move_on_after(25):  # refused until 20; then it is the probe, and a person stops it
+                group.start_soon(call, 21.0, says("second"))
+                await call(0.0, breaks(Again("429", 20.0, throttled=True)), forever)
+
+    timelapse.run(work)
+    assert ends == [25.0]
+
+
 def test_an_error_of_another_model_passes_as_it_is_and_is_no_lost_call() -> None:
     async def exhausted(request: ModelRequest, ear: Ear) -> ModelReply:
         raise OnepenError("no rule fits")
