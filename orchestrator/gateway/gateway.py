@@ -206,7 +206,9 @@ class _Call:
                 ear.usage = reply.usage
                 self._back(ticket, None, ear)
                 return replace(reply, cost_usd=cost(reply.usage, price))
-            late = f"{self.served.model.name}: the reply was not whole after {self.served.call_seconds:g} s"
+            late = (
+                f"{self.served.model.name}: the reply was not whole after {self.served.call_seconds:g} s (call_seconds)"
+            )
             verdict: Final | Again = Final(late, self._hint)
         except CallBroken as e:
             verdict = e.verdict

@@ -91,6 +91,10 @@ class Pace:
                 self._closed_until = max(self._closed_until, now + one.seconds)
             elif one.remaining < LOW * one.limit:
                 calls = one.remaining // max(1, tokens) if one.tokens else one.remaining
-                self._low_gap = one.seconds / max(1, calls)
-                self._low_until = now + one.seconds
-                self._next_at = max(self._next_at, now + self._low_gap)
+                self._spread(min(LONGEST_GAP, one.seconds / max(1, calls)), one.seconds, now)
+
+    def _spread(self, gap: float, seconds: float, now: float) -> None:
+        """Only when it begins is the next call put off: replies that come in meanwhile don't put it off again."""
+        if now >= self._low_until:
+            self._next_at = max(self._next_at, now + gap)
+        self._low_gap, self._low_until = gap, now + seconds

@@ -183,9 +183,12 @@ def test_what_is_nearly_used_up_is_spread_over_the_time_until_it_is_renewed() ->
         out.append(now)
         pace.take(now, 0.5)
     assert [b - a for a, b in pairwise(out)] == pytest.approx([5.0] * 3)
+    for reply in range(1, 9):  # replies that tell the same again put nobody off
+        pace.told((Left(False, 50, 4, 20.0),), 1_000, 20.0 + reply * 0.5)
+    assert pace.wait(25.5) == 0
     pace.told((Left(False, 50, 40, 20.0),), 1_000, 30.0)
-    pace.take(41.0, 0.5)
-    assert pace.wait(41.0) == 0
+    pace.take(45.0, 0.5)
+    assert pace.wait(45.0) == 0
 
 
 def test_nothing_left_means_nothing_goes_out_until_it_is_renewed() -> None:
