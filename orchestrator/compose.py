@@ -14,7 +14,7 @@ from ..memory.clock import Clock, SystemClock
 from ..memory.errors import MemoryFault
 from ..memory.ids import TaskId
 from ..memory.view import View
-from ..memory.workspace import open_workspace
+from ..memory.workspace import Workspace, open_workspace
 from .service import Service
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def build_service(root: Path, *, clock: Clock | None = None) -> Service:
     """
     workspace = open_workspace(root)
     now = clock or SystemClock(workspace.settings.timezone)
-    workshop = cache(lambda: _workshop(now))
+    workshop = cache(lambda: _workshop(now, workspace))
     return Service(
         workspace,
         clock=now,
@@ -98,7 +98,7 @@ async def build_orchestrator(
     workspace = open_workspace(root)
     now = clock or SystemClock(workspace.settings.timezone)
     view = View(workspace)
-    workshop, known = _workshop(now), Known()
+    workshop, known = _workshop(now, workspace), Known()
     with HeldPen.open(view, now, wait=wait, on_broken=on_broken) as pen:
         lost = recover(Desk(view, now), view)
         service = Service(
@@ -119,12 +119,15 @@ async def build_orchestrator(
                 await workshop.gateway.close()
 
 
-def _workshop(clock: Clock) -> "Workshop":
+def _workshop(clock: Clock, workspace: Workspace) -> "Workshop":
     from ..subagents.pool import ProcessPool
     from .gateway.gateway import Gateway
+    from .gateway.ledger import Ledger
+    from .gateway.spent import spent
     from .workshop import Workshop
 
-    return Workshop(ProcessPool(), Gateway(clock=clock))
+    ledger = Ledger(before=lambda day: spent(workspace.spaces(), day))
+    return Workshop(ProcessPool(), Gateway(clock=clock, ledger=ledger))
 
 
 def _models(setup: "Setup", workshop: "Workshop") -> "Models":

@@ -141,8 +141,8 @@ class UsageTotals:
 class TaskView:
     """One task and where it stands; `reason` says why it failed, or what it waits for.
 
-    `stages` are told in rehearsal only: what its draft would have to pass at the most. A rehearsed task that is not
-    made yet has the id "".
+    `cost_usd` None: a part of it has no known price. `stages` are told in rehearsal only: what its draft would have to
+    pass at the most. A rehearsed task that is not made yet has the id "".
     """
 
     task: str
@@ -154,7 +154,7 @@ class TaskView:
     drafts: tuple[DraftView, ...] = ()
     answer: str | None = None
     usage: UsageTotals = UsageTotals()
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
     seconds: float = 0.0
     reason: str = ""
     created: str = ""

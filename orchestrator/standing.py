@@ -17,7 +17,7 @@ from .dossier import OPEN, Dossier, dossiers, told
 from .events import AttemptStarted
 from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
 from .settle import Settled
-from .usage import spent_on, totals
+from .usage import bookings_on, totals
 from .views import draft_view, task_view
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         orchestrator=None if held is None else _orchestrator(held),
         tasks=tuple(tasks),
         drafts_waiting=len(waiting),
-        spend_today_usd=sum(spent_on(space, now.date().isoformat()) for space in spaces),
+        spend_today_usd=sum(b.cost_usd or 0.0 for space in spaces for b in bookings_on(space, now.date())),
         sandbox=SANDBOX,
         clients=workspace.clients(),
         cards=cards,

@@ -1,16 +1,17 @@
-"""What model calls cost, one line per attempt in `logs/usage-YYYY-MM.jsonl` of the task's space.
+"""What model calls cost, one line per booking in `logs/usage-YYYY-MM.jsonl` of the space that pays.
 
-An attempt is booked once: before its end is journalled, and after a crash from its transcript. So is each review by a
-model, whose line has the `role` "review" and the number `k` of its conversation. A line that can't be read is passed
-over.
+An attempt is booked once: before its end is journalled, and after a crash from its transcript; a review by a model and
+a turn of a chat have lines of their own. A line that can't be read is passed over.
 """
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
+from typing import Literal
 
 from ..memory.guard import UnsafeFile, read_beneath
 from ..memory.links import LinkLeadsOut
@@ -23,12 +24,19 @@ VERSION = 1
 _MOST = 256 << 20
 _NAME = re.compile(r"usage-\d{4}-\d{2}\.jsonl")
 
+Role = Literal["", "review", "main"]
+"""Whose calls they were: a worker's attempt, the model that reviews, or the main agent in a chat."""
+
+_ROLES: Mapping[str, Role] = {"review": "review", "main": "main"}
+
 
 @dataclass(frozen=True)
 class Booking:
-    """One attempt's line, or that of a review; `cost_usd` in US dollars, None where a price is unknown.
+    """One line. `cost_usd` is in US dollars, None where the price of a part of it is unknown.
 
-    `lost` counts the calls that gave no whole reply; what they used is in the sums.
+    A worker's attempt has the role ""; `k` tells several reviews of one attempt, or several calls of one turn, apart.
+    The main agent's has `chat` (the session) and `turn`, and neither task nor attempt. `lost` counts calls that were
+    paid and gave no whole reply; what they used is in `usage`.
     """
 
     task: str
@@ -38,27 +46,34 @@ class Booking:
     usage: Usage
     cost_usd: float | None = 0.0
     seconds: float = 0.0
-    role: str = ""
+    role: Role = ""
     k: int = 0
     lost: int = 0
+    chat: str = ""
+    turn: int = 0
 
     @property
-    def key(self) -> Mapping[str, object]:
+    def key(self) -> tuple[str, int, str, int, str, int]:
         """What is booked once."""
-        whose = {"task": self.task, "attempt": self.attempt}
-        return {**whose, "role": self.role, "k": self.k} if self.role else whose
+        return self.task, self.attempt, self.role, self.k, self.chat, self.turn
+
+    @property
+    def unpriced(self) -> int:
+        """The tokens of a booking without a known cost."""
+        return self.usage.prompt_total + self.usage.output if self.cost_usd is None else 0
 
 
 def book(space: Space, booking: Booking, now: datetime) -> None:
-    """Adds the line, unless it is there."""
-    mark = f'{json.dumps(booking.key)[1:-1]}, "agent": '.encode()
+    """Adds the line, unless one with its key is there."""
+    key = _key_json(booking)
+    mark = f'{key[1:-1]}, "agent": '.encode()
     if any(mark in data for _, data in _months(space)):
         return
     line = {
         "v": VERSION,
         "time": now.isoformat(timespec="seconds"),
         "client": space.client,
-        **booking.key,
+        **json.loads(key),
         "agent": booking.agent,
         "model": booking.model,
         "input": booking.usage.input,
@@ -72,32 +87,47 @@ def book(space: Space, booking: Booking, now: datetime) -> None:
     append_line(place(space, now), json.dumps(line))
 
 
+def _key_json(booking: Booking) -> str:
+    """The key as it stands in a line, right before the agent."""
+    key: dict[str, object] = {"task": booking.task, "attempt": booking.attempt}
+    if booking.role or booking.k:
+        key |= {"role": booking.role, "k": booking.k}
+    if booking.chat:
+        key |= {"chat": booking.chat, "turn": booking.turn}
+    return json.dumps(key)
+
+
 def place(space: Space, now: datetime) -> Path:
     """The file of this month; raises LinkLeadsOut."""
     return own(space, f"logs/usage-{now:%Y-%m}.jsonl")
 
 
-def bookings(space: Space) -> Iterator[tuple[Booking, str]]:
-    """All lines of a space, each with its time, oldest month first."""
-    for _, data in _months(space):
+def bookings(space: Space, months: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[Booking, str]]:
+    """The lines of a space, each once and with its time, oldest month first; `months` chooses files by name.
+
+    A line that a merge doubled is given once.
+    """
+    seen: set[tuple[str, int, str, int, str, int]] = set()
+    for _, data in _months(space, months):
         for text in data.decode(errors="replace").split("\n"):
             try:
                 line = json.loads(text)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             match line:
                 case {"v": 1, "task": str(task), "attempt": int(attempt), "time": str(time)}:
-                    yield _booking(task, attempt, line), time
+                    booking = _booking(task, attempt, line)
+                    if booking.key not in seen:
+                        seen.add(booking.key)
+                        yield booking, time
 
 
-def totals(space: Space) -> Mapping[str, tuple[UsageTotals, float, float]]:
-    """For each task its tokens, its cost and its seconds; what was booked twice by a merge counts once."""
-    seen: set[tuple[str, int, str, int]] = set()
-    found: dict[str, tuple[UsageTotals, float, float]] = {}
+def totals(space: Space) -> Mapping[str, tuple[UsageTotals, float | None, float]]:
+    """For each task its tokens, its cost (None: unknown) and its seconds, its reviews included."""
+    found: dict[str, tuple[UsageTotals, float | None, float]] = {}
     for b, _ in bookings(space):
-        if (key := (b.task, b.attempt, b.role, b.k)) in seen:
+        if not b.task:
             continue
-        seen.add(key)
         u, cost, seconds = found.get(b.task, (UsageTotals(), 0.0, 0.0))
         summed = UsageTotals(
             u.input + b.usage.input,
@@ -105,22 +135,25 @@ def totals(space: Space) -> Mapping[str, tuple[UsageTotals, float, float]]:
             u.cache_read + b.usage.cache_read,
             u.output + b.usage.output,
         )
-        found[b.task] = (summed, cost + (b.cost_usd or 0.0), seconds + b.seconds)
+        unknown = cost is None or b.cost_usd is None
+        found[b.task] = (summed, None if unknown else (cost or 0.0) + (b.cost_usd or 0.0), seconds + b.seconds)
     return found
 
 
-def spent_on(space: Space, day: str) -> float:
-    """US dollars of the attempts whose line is of that day (YYYY-MM-DD)."""
-    return sum(b.cost_usd or 0.0 for b, time in bookings(space) if time.startswith(day))
+def bookings_on(space: Space, day: date) -> Iterator[Booking]:
+    """What was booked on a day, by the workspace's time; only that month's file is read."""
+    name = f"usage-{day:%Y-%m}.jsonl"
+    return (b for b, time in bookings(space, lambda month: month == name) if time.startswith(day.isoformat()))
 
 
-def _months(space: Space) -> Iterator[tuple[str, bytes]]:
+def _months(space: Space, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[str, bytes]]:
     """Name and content of each month's file; what a link leads to is not read, `doctor` names it."""
     try:
         folder = own(space, "logs")
     except LinkLeadsOut:
         return
-    for name in sorted(p.name for p in folder.iterdir() if _NAME.fullmatch(p.name)) if folder.is_dir() else ():
+    names = sorted(p.name for p in folder.iterdir() if _NAME.fullmatch(p.name)) if folder.is_dir() else []
+    for name in filter(wanted, names):
         try:
             yield name, read_beneath(folder, name, max_bytes=_MOST, one_link=False)
         except UnsafeFile:
@@ -128,15 +161,27 @@ def _months(space: Space) -> Iterator[tuple[str, bytes]]:
 
 
 def _booking(task: str, attempt: int, line: Mapping[str, object]) -> Booking:
+    """A line's booking. What is no count or amount is 0: a line that came by a merge never gives budget back."""
+
     def count(key: str) -> int:
         value = line.get(key)
-        return value if isinstance(value, int) else 0
+        return max(value, 0) if isinstance(value, int) else 0
 
     def amount(key: str) -> float:
         value = line.get(key)
-        return float(value) if isinstance(value, int | float) else 0.0
+        return max(float(value), 0.0) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
-    usage = Usage(count("input"), count("cache_write"), count("cache_read"), count("output"))
-    agent, model, role = (str(line.get(key, "")) for key in ("agent", "model", "role"))
-    cost = None if line.get("cost_usd", 0.0) is None else amount("cost_usd")
-    return Booking(task, attempt, agent, model, usage, cost, amount("seconds"), role, count("k"), count("lost"))
+    return Booking(
+        task,
+        attempt,
+        agent=str(line.get("agent", "")),
+        model=str(line.get("model", "")),
+        usage=Usage(count("input"), count("cache_write"), count("cache_read"), count("output")),
+        cost_usd=None if "cost_usd" in line and line["cost_usd"] is None else amount("cost_usd"),
+        seconds=amount("seconds"),
+        role=_ROLES.get(str(line.get("role", "")), ""),
+        k=count("k"),
+        lost=count("lost"),
+        chat=str(line.get("chat", "")),
+        turn=count("turn"),
+    )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .review import Examined
 
 _OVER = frozenset({"committed", "duplicate"})
-Totals = Mapping[str, tuple[UsageTotals, float, float]]
+Totals = Mapping[str, tuple[UsageTotals, float | None, float]]
 
 
 def draft_view(dossier: Dossier, state: DraftState, examined: "Examined", *, with_diff: bool = False) -> DraftView:
@@ -63,7 +63,8 @@ def task_view(
 ) -> TaskView:
     """The task as it stands; `alive` says whether an orchestrator is running that may be working on it."""
     state = dossier.state
-    usage, cost, seconds = totals.get(dossier.task, (UsageTotals(), 0.0, 0.0))
+    nothing: tuple[UsageTotals, float | None, float] = (UsageTotals(), 0.0, 0.0)
+    usage, cost, seconds = totals.get(dossier.task, nothing)
     status: TaskStatus = "interrupted" if state.status == "running" and not alive else state.status
     return TaskView(
         task=dossier.task,

@@ -266,7 +266,8 @@ class Work:
         caps = self._setup.caps.tightened(Caps(task_usd=dossier.state.budget_usd))
         usage, cost, _ = totals(dossier.space).get(dossier.task, (UsageTotals(), 0.0, 0.0))
         tokens = usage.input + usage.cache_write + usage.cache_read + usage.output
-        return Account(dossier.space.client, dossier.task, agent, caps, Amount(cost, tokens))
+        spent = Amount(0.0, tokens) if cost is None else Amount(cost)
+        return Account(dossier.space.client, dossier.task, agent, caps, spent)
 
     def _judging(self, dossier: Dossier, definition: AgentDefinition) -> str:
         """The task's own model, unless the reviewer's definition names another one."""
