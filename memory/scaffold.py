@@ -16,6 +16,7 @@ from . import files
 from .ids import AgentId, ClientId, check_title
 from .index.index import empty_index
 from .index.registry import registry_text
+from .settings import LimitSettings
 from .text.frontmatter import parse_front_matter, render_front_matter
 from .workspace import SETTINGS
 
@@ -115,12 +116,23 @@ def _description(definition: str) -> str:
 
 
 def _settings(workspace: str, name: str, today: date) -> str:
+    # As comments, so that a line added below is still one of the file's own, and a table of limits is not there twice.
+    limits = LimitSettings()
     return (
         f"# Settings of this workspace, made on {today.isoformat()}. They set facts and limits;\n"
         "# what is switched on stands in your own config.\n"
         f"id = {json.dumps(workspace)}\n"
         f"name = {json.dumps(name, ensure_ascii=False)}\n"
         '# timezone = "Europe/Berlin"   # by which day logs are dated; without it, the system\'s\n'
+        "\n"
+        "# What models may cost here at most. It holds as it stands; to change a line, take away its # and that of\n"
+        "# [limits]. More than this your own config has to allow, too (onepen config show).\n"
+        "# [limits]\n"
+        f"# task_usd = {limits.task_usd:.2f}         # one task, with all its attempts and reviews\n"
+        f"# day_usd = {limits.day_usd:.2f}          # this workspace, a day\n"
+        f"# client_day_usd = {limits.client_day_usd:.2f}   # one client's space, a day\n"
+        f"# task_tokens = {limits.task_tokens}   # one task, where the model's price is unknown\n"
+        f"# day_tokens = {limits.day_tokens}    # this workspace, a day, where the price is unknown\n"
     )
 
 

@@ -44,6 +44,16 @@ class LimitSettings(BaseModel):
     """How many model calls one attempt may make."""
     index_tokens: int = Field(default=1_200, ge=100, le=100_000)
     """How many tokens (estimated) of each index a sub-agent starts with; what is left out is said."""
+    task_usd: float = Field(default=1.0, ge=0, le=1_000_000, allow_inf_nan=False)
+    """What one task may cost in US dollars: all its attempts and reviews together."""
+    day_usd: float = Field(default=5.0, ge=0, le=1_000_000, allow_inf_nan=False)
+    """What this workspace may cost a day in US dollars."""
+    client_day_usd: float = Field(default=5.0, ge=0, le=1_000_000, allow_inf_nan=False)
+    """What one client's space may cost a day in US dollars."""
+    task_tokens: int = Field(default=1_000_000, ge=0, le=10**12)
+    """How many tokens one task may use where the model's price is unknown."""
+    day_tokens: int = Field(default=5_000_000, ge=0, le=10**12)
+    """How many tokens this workspace may use a day where the model's price is unknown."""
 
 
 class WorkspaceSettings(BaseModel):

@@ -122,9 +122,9 @@ class BudgetTable(_Table):
     client_day_usd: _Usd | None = None
     """What one client's space may cost a day in US dollars."""
     task_tokens: _Tokens | None = None
-    """How many tokens one task may use; it holds where a model's price is unknown, too."""
+    """How many tokens one task may use where the model's price is unknown."""
     day_tokens: _Tokens | None = None
-    """How many tokens a workspace may use a day."""
+    """How many tokens a workspace may use a day where the model's price is unknown."""
 
 
 _CLIENT = re.compile(r"([0-9a-z]{8,32}/)?[a-z0-9][a-z0-9-]{0,63}")

@@ -12,6 +12,7 @@ from ..staging.folder import TaskSheet, look_at_inputs
 from ..staging.policy import refused
 from ..staging.verdict import SentBack
 from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
+from .caps import caps_in_force
 from .choice import INHERIT, free, model_of
 from .commit import Scribe
 from .desk import Desk
@@ -19,7 +20,7 @@ from .dossier import Dossier, added, place_attempt
 from .driver import Driver
 from .errors import BadRequest
 from .events import Judged, Resumed
-from .gateway.account import Account, Amount, Caps
+from .gateway.account import Account, Amount
 from .models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
 from .naming import free_target
 from .plan import STOPPED, AskPerson, DraftState, due
@@ -263,7 +264,8 @@ class Work:
 
     def _account(self, dossier: Dossier, agent: AgentId) -> Account:
         """On whose account an agent works for a task; what its earlier attempts cost counts."""
-        caps = self._setup.caps.tightened(Caps(task_usd=dossier.state.budget_usd))
+        limits, budget = self._workspace.settings.limits, dossier.state.budget_usd
+        caps = caps_in_force(limits, self._setup.caps, budget_usd=budget)
         usage, cost, _ = totals(dossier.space).get(dossier.task, (UsageTotals(), 0.0, 0.0))
         tokens = usage.input + usage.cache_write + usage.cache_read + usage.output
         spent = Amount(0.0, tokens) if cost is None else Amount(cost)

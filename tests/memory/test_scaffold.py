@@ -7,6 +7,7 @@ import pytest
 from onepen.memory.exam.doctor import examine
 from onepen.memory.ids import AgentId, BadTitle, ClientId
 from onepen.memory.scaffold import SHIPPED_AGENTS, init, plan_agent, plan_client, plan_workspace, shipped
+from onepen.memory.settings import LimitSettings, parse_settings
 from onepen.memory.text.frontmatter import parse_front_matter
 from onepen.memory.tokens import estimate
 from onepen.memory.view import View
@@ -128,3 +129,13 @@ def test_the_rules_name_the_tools_that_a_worker_has() -> None:
     for tool in ("search", "read_card", "read_input", "write_draft", "propose_edit", "edit_draft", "report"):
         assert f"`{tool}`" in rules
     assert '> "exact text" (path:line)' in rules
+
+
+def test_the_limits_that_a_new_workspace_tells_of_are_those_that_hold() -> None:
+    [toml] = [p for p in plan_workspace(lambda _: False, "abcdefgh", "", TODAY) if p.path == "onepen.toml"]
+    text = toml.data.decode()
+    told = text[text.index("# [limits]") :].replace("# ", "", 1).replace("\n# ", "\n")
+    said = tomllib.loads(told)["limits"]
+    assert said == {name: value for name, value in LimitSettings().model_dump().items() if name in said}
+    assert {"task_usd", "day_usd", "client_day_usd", "task_tokens", "day_tokens"} == set(said)
+    assert parse_settings(text + 'timezone = "Europe/Berlin"\n[limits]\nturns = 5\n').limits.turns == 5
