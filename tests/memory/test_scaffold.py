@@ -134,7 +134,7 @@ def test_the_rules_name_the_tools_that_a_worker_has() -> None:
 def test_the_limits_that_a_new_workspace_tells_of_are_those_that_hold() -> None:
     [toml] = [p for p in plan_workspace(lambda _: False, "abcdefgh", "", TODAY) if p.path == "onepen.toml"]
     text = toml.data.decode()
-    told = text[text.index("# [limits]") :].replace("# ", "", 1).replace("\n# ", "\n")
+    told = text[text.index("\n# [limits]\n") :].replace("\n# ", "\n")
     said = tomllib.loads(told)["limits"]
     assert said == {name: value for name, value in LimitSettings().model_dump().items() if name in said}
     assert {"task_usd", "day_usd", "client_day_usd", "task_tokens", "day_tokens"} == set(said)
