@@ -39,7 +39,7 @@ class Change:
     have for its status. `registry` holds agents and their descriptions, `log`
     the kind and text of day-log lines. With `key`
     ("<task key> <target>") the same change is never made twice. `reconcile` brings the indexes of the space into line
-    with cards that were edited by hand.
+    with cards that were edited by hand: with all of them, or with those whose paths within the space are in `cards`.
     """
 
     client: ClientId | None
@@ -58,4 +58,5 @@ class Change:
     reviewer: str | None = None
     sources: tuple[str, ...] = ()
     reconcile: bool = False
+    cards: frozenset[str] | None = None
     status: tuple[CardTarget, str] | None = None

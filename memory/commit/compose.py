@@ -149,7 +149,7 @@ def compose(
         _register(desk, space, change)
     if change.reconcile:
         for shelf in SHELVES:
-            _reconcile_shelf(desk, space, shelf, passed_over)
+            _reconcile_shelf(desk, space, shelf, change.cards, passed_over)
     lines = [log_line(now, kind, text) for kind, text in change.log]
     if not desk.after and not lines:
         raise NothingToChange("everything is as it should be already")
@@ -257,7 +257,9 @@ def _register(desk: _Desk, space: Space, change: Change) -> None:
     desk.write(path, registry.text.encode())
 
 
-def _reconcile_shelf(desk: _Desk, space: Space, shelf: Shelf, passed_over: Callable[[Problem], None]) -> None:
+def _reconcile_shelf(
+    desk: _Desk, space: Space, shelf: Shelf, wanted: frozenset[str] | None, passed_over: Callable[[Problem], None]
+) -> None:
     """What can't be read is told and passed over, a card or the whole shelf; the others are brought in line."""
     try:
         names = desk.source.names(space.path(shelf))
@@ -268,6 +270,8 @@ def _reconcile_shelf(desk: _Desk, space: Space, shelf: Shelf, passed_over: Calla
         return
     cards: dict[str, Document] = {}
     for card in card_ids(names):
+        if wanted is not None and f"{shelf}/{card}.md" not in wanted:
+            continue
         card_path = space.card_path(shelf, card)
         try:
             document = desk.document(card_path)

@@ -72,18 +72,20 @@ from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
 from ..room import REDO_LOG, RoomUnfit, inspect_room
 from ..text.refusal import EditRefused, NothingToChange
-from ..view import UnreadableText, file_names, open_file, read_file
+from ..view import UnreadableText
 from ..workspace import NoSuchClient, Space, Workspace
 from . import laid, machine
 from .compose import Composed, EntryWithoutSection, IdTaken, PutRefused, compose
 from .identity import folder_name
 from .ledger import Ledger
 from .lock import NetworkFileSystem, PenLock, PenLost
+from .looked import Looked
 from .machine import Counters
 from .place import PlaceUnfit, check_place
 from .recovery import Rollforward, follow, roll_forward
 from .redo import FileChange, ForeignRedo, Record, RedoDamaged, Rewrite, encode
 from .redo_log import RedoLog, SyncInDoubt
+from .standing import Standing
 
 __all__ = [
     "AlreadyCommitted",
@@ -149,7 +151,7 @@ class Pen:
         self._clock = clock
         self._lock = lock
         self._disk = disk
-        self._source = _Source(workspace.root)
+        self._source = Standing(workspace.root)
         self._done = Rollforward()
         self._doubt: RecoveryNeeded | None = None
         self._closed = False
@@ -159,6 +161,7 @@ class Pen:
         self._folder = folder_name(workspace.root)
         self._epoch = 0
         self._ledger = Ledger(workspace.root)
+        self._looked = Looked(workspace.root)
 
     @classmethod
     def open(
@@ -220,6 +223,7 @@ class Pen:
             passed_over=self._done.problems.append,
         )
         self._write(composed)
+        self._looked.written(composed.files)
         self._ledger.highest = number
         if composed.sealed_all:
             self._sealed[space.prefix] = now.date()
@@ -230,10 +234,29 @@ class Pen:
     def reconcile(self, space: Space, who: str = "user:onepen") -> Commit | None:
         """Bring the indexes of a space into line with cards that were edited by hand; None if they are, or can't be.
 
-        What can't be read or written is passed over and told in `recovered`: what a person asks for need not wait
-        for an index, and `doctor` shows the same until it is put right.
+        Of cards that this pen has seen before only those are read that changed since. What can't be read or written is
+        passed over and told in `recovered`: what a person asks for need not wait for an index, and `doctor` shows the
+        same until it is put right.
         """
-        return brought_into_line(self.commit, space, who, self._done.problems.append)
+        try:
+            glance = self._looked.look(space)
+        except (MemoryFault, OSError):
+            self._looked.forget_space(space)
+            return brought_into_line(self.commit, space, who, self._done.problems.append)  # which tells what is wrong
+        if not glance.cards:
+            return None
+        before = len(self._done.problems)
+        self._looked.keep(glance)
+        try:
+            return brought_into_line(self.commit, space, who, self._done.problems.append, glance.cards)
+        except BaseException:
+            self._looked.forget_space(space)
+            raise
+        finally:
+            for problem in self._done.problems[before:]:
+                self._looked.forget(problem.path)
+                if problem.kind == "not_reconciled":
+                    self._looked.forget_space(space)
 
     def commit_of(self, space: Space, key: str) -> str | None:
         """The commit of a space that was made under this key."""
@@ -412,10 +435,14 @@ class Pen:
 
 
 def brought_into_line(
-    commit: Callable[[Change], Commit], space: Space, who: str, passed_over: Callable[[Problem], None]
+    commit: Callable[[Change], Commit],
+    space: Space,
+    who: str,
+    passed_over: Callable[[Problem], None],
+    cards: frozenset[str] | None = None,
 ) -> Commit | None:
     """The commit by which the indexes of a space are brought into line; None if they are, or it is `passed_over`."""
-    change = Change(space.client, "indexes brought into line with the cards", who, reconcile=True)
+    change = Change(space.client, "indexes brought into line with the cards", who, reconcile=True, cards=cards)
     try:
         return commit(change)
     except NothingToChange:
@@ -461,30 +488,3 @@ def _reason(error: OSError) -> str:
     """An error of the system in plain words, with the file that it is about."""
     reason = error.strerror or str(error)
     return reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}"
-
-
-class _Source:
-    """The files of the workspace as `compose` reads them."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def read(self, path: str) -> bytes | None:
-        found = read_file(self._root, path)
-        if found is None and resolve(self._root, path).is_dir():
-            raise UnreadableText(path, "this is a folder, and a file should be here")
-        return found
-
-    def end(self, path: str) -> tuple[int, bool]:
-        fd = open_file(self._root, path)
-        if fd is None:
-            return 0, True
-        with os.fdopen(fd, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            if not size:
-                return 0, True
-            file.seek(-1, os.SEEK_END)
-            return size, file.read(1) == b"\n"
-
-    def names(self, folder: str) -> set[str]:
-        return file_names(self._root, folder)

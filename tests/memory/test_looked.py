@@ -1,0 +1,191 @@
+"""A pen that is held for long reads again only the cards that changed, and misses none."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from onepen.memory.change import Change
+from onepen.memory.commit.looked import Looked
+from onepen.memory.commit.pen import Pen
+from onepen.memory.commit.standing import Standing
+from onepen.memory.scaffold import init
+from onepen.memory.target import CardTarget, parse_target
+from onepen.memory.text.card import CardEdit
+from onepen.memory.workspace import Workspace, open_workspace
+from onepen.testing.clock import FixedClock
+
+CLOCK = FixedClock("2026-11-29T09:30:00+01:00")
+LATER = 10_000_000_000
+
+
+@pytest.fixture
+def workspace(root: Path) -> Workspace:
+    for name in ("kiln", "loom"):
+        card(root, name, f"# {name}\n\n## One\n\nFirst of {name}.\n")
+    return open_workspace(root)
+
+
+@pytest.fixture
+def pen(workspace: Workspace) -> Iterator[Pen]:
+    with Pen.open(workspace, CLOCK, wait=0) as held:
+        settle(held)
+        yield held
+
+
+def settle(pen: Pen) -> None:
+    """Lets the pen look as if some time had passed since the last change."""
+    pen._looked._now = lambda: time.time_ns() + LATER
+
+
+def card(root: Path, name: str, text: str) -> None:
+    (root / f"projects/{name}.md").write_text(text)
+
+
+class Counting(Standing):
+    """Notes which files of memory were read."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.seen: list[str] = []
+
+    def read(self, path: str) -> bytes | None:
+        if path.startswith(("projects/", "research/")):
+            self.seen.append(path)
+        return super().read(path)
+
+
+def reads(pen: Pen, workspace: Workspace, act: Callable[[], object]) -> list[str]:
+    source = pen._source = Counting(workspace.root)
+    act()
+    return source.seen
+
+
+def test_what_did_not_change_is_not_read_again(pen: Pen, workspace: Workspace) -> None:
+    def look() -> object:
+        return pen.reconcile(workspace.house)
+
+    assert {"projects/kiln.md", "projects/loom.md"} <= set(reads(pen, workspace, look))
+    assert reads(pen, workspace, look) == []
+    card(workspace.root, "kiln", "# kiln\n\n## Two\n\nSecond.\n")
+    assert reads(pen, workspace, look) == ["projects/_index.md", "projects/kiln.md", "research/_index.md"]
+    assert reads(pen, workspace, look) == []
+
+
+def test_after_a_commit_of_its_own_only_that_card_is_read(pen: Pen, workspace: Workspace) -> None:
+    pen.reconcile(workspace.house)
+    target = parse_target("projects/kiln.md")
+    assert isinstance(target, CardTarget)
+    edit = CardEdit(target, "append", section="one", text="More.\n\n## Three\n\nThird.\n")
+    pen.commit(Change(None, "more", "user:ana", edit=edit))
+    seen = reads(pen, workspace, lambda: pen.reconcile(workspace.house))
+    assert "projects/loom.md" not in seen
+    assert reads(pen, workspace, lambda: pen.reconcile(workspace.house)) == []
+
+
+def test_an_index_that_was_edited_is_made_whole_again(pen: Pen, workspace: Workspace) -> None:
+    pen.reconcile(workspace.house)
+    index = workspace.root / "projects/_index.md"
+    whole = index.read_text()
+    index.write_text(whole[: whole.index("## [loom]")])
+    target = parse_target("projects/kiln.md")
+    assert isinstance(target, CardTarget)
+    edit = CardEdit(target, "append", section="one", text="More.\n\n## Three\n\nThird.\n")
+    pen.commit(Change(None, "more", "user:ana", edit=edit))
+    assert pen.reconcile(workspace.house) is not None
+    assert "## [loom]" in index.read_text()
+
+
+def test_a_change_that_leaves_size_and_inode_is_seen(pen: Pen, workspace: Workspace) -> None:
+    """Two edits within one tick of the kernel's clock look the same to stat: what is that young is read again."""
+    pen._looked._now = time.time_ns
+    for word in ("Alpha", "Gamma", "Delta", "Sigma"):
+        card(workspace.root, "kiln", f"# kiln\n\n## One\n\n{word}.\n")
+        pen.reconcile(workspace.house)
+        assert word in (workspace.root / "projects/_index.md").read_text()
+
+
+def test_a_link_is_read_each_time(pen: Pen, workspace: Workspace) -> None:
+    root = workspace.root
+    (root / "shared").mkdir()
+    (root / "shared/one.md").write_text("# One\n\n## A\n\nFirst.\n")
+    (root / "projects/one.md").symlink_to("../shared/one.md")
+    pen.reconcile(workspace.house)
+    (root / "shared/one.md").write_text("# One\n\n## B\n\nOther.\n")
+    pen.reconcile(workspace.house)
+    assert "one.md#b" in (root / "projects/_index.md").read_text()
+
+
+def test_what_could_not_be_read_is_told_each_time(pen: Pen, workspace: Workspace) -> None:
+    (workspace.root / "projects/bad.md").write_bytes(b"\xff\xfe")
+    for count in (1, 2, 3):
+        pen.reconcile(workspace.house)
+        assert [p.path for p in pen.recovered if p.kind == "passed_over"] == ["projects/bad.md"] * count
+
+
+def test_times_of_a_coarse_clock_are_trusted_later(root: Path) -> None:
+    workspace = open_workspace(root)
+    card(root, "kiln", "# kiln\n")
+    place = root / "projects/kiln.md"
+    whole = time.time_ns() // 1_000_000_000 * 1_000_000_000
+    os.utime(place, ns=(whole, whole))
+    assert "projects/kiln.md" not in Looked(root, lambda: whole + 1_000_000_000).look(workspace.house).stamps
+    assert "projects/kiln.md" in Looked(root, lambda: whole + LATER).look(workspace.house).stamps
+
+
+_TEXTS = st.sampled_from(
+    [
+        "# A\n\n## One\n\nFirst.\n",
+        "# A\n\n## One\n\nOther.\n",
+        "# A\n\n## Two\n\nSecond.\n\n## One\n\nFirst.\n",
+        "no heading\n",
+        None,
+    ]
+)
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("card"), st.sampled_from(["kiln", "loom", "new"]), _TEXTS),
+        st.tuples(st.just("index"), st.sampled_from(["empty", "cut", "gone"]), st.none()),
+        st.tuples(st.just("look"), st.just(""), st.none()),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps=_STEPS)
+def test_a_held_pen_and_a_new_one_come_to_the_same(
+    steps: list[tuple[str, str, str | None]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("looked") / "ws"
+    init(root, id="0123456789abcdef", name="", today=CLOCK.now().date())
+    index = root / "projects/_index.md"
+    workspace = open_workspace(root)
+    with Pen.open(workspace, CLOCK, wait=0) as pen:
+        settle(pen)
+        for number, (kind, what, text) in enumerate(steps, 1):
+            match kind, what:
+                case "card", _:
+                    place = root / f"projects/{what}.md"
+                    place.unlink(missing_ok=True)
+                    if text is not None:
+                        place.write_text(text)
+                        os.utime(place, ns=(number * 1_000_000_001, number * 1_000_000_001))  # no two within a tick
+                case "index", "empty":
+                    index.write_text("")
+                case "index", "cut":
+                    lines = index.read_text().splitlines(keepends=True) if index.exists() else []
+                    index.write_text("".join(lines[:-1]))
+                case "index", "gone":
+                    index.unlink(missing_ok=True)
+                case _:
+                    pen.reconcile(workspace.house)
+        pen.reconcile(workspace.house)
+    held = index.read_text() if index.exists() else None
+    with Pen.open(workspace, CLOCK, wait=0) as pen:
+        assert pen.reconcile(workspace.house) is None
+    assert held == (index.read_text() if index.exists() else None)
