@@ -23,6 +23,7 @@ from ..workspace import SHELVES, Space
 from .analysis import asked, probes_of, skim, terms
 from .passage import Passage, passages, split_lines, title_alone
 from .ranking import ANSWERED, Ranking, Scored, beginning_of
+from .spoken import spoken
 
 __all__ = ["ANSWERED", "PLACES", "Hit", "Passage", "Query", "Ranking", "ScanSearch", "Scored", "Search", "passages"]
 
@@ -164,7 +165,8 @@ class ScanSearch:
                 yield from self._file(f"memory/{day.isoformat()}.md", day=day.isoformat())
         if "chat" in where:
             for name in _names(self._space.folder / "chats", ".jsonl"):
-                yield from self._file(f"chats/{name}")
+                for chat in self._file(f"chats/{name}"):
+                    yield replace(chat, text=spoken(chat.text), day=_day_of(name))
 
     def _shelf(self, shelf: Shelf) -> Iterator[_Text]:
         for card in self._view.cards(self._space, shelf):
@@ -231,6 +233,14 @@ def _in_range(day: str | None, since: date | None, until: date | None) -> bool:
     except ValueError:
         return False
     return (since is None or since <= when) and (until is None or when <= until)
+
+
+def _day_of(chat: str) -> str | None:
+    """The day on which a chat began, by its name."""
+    try:
+        return date.fromisoformat(chat[:10]).isoformat()
+    except ValueError:
+        return None
 
 
 def _names(folder: Path, suffix: str) -> list[str]:

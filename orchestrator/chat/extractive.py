@@ -21,6 +21,7 @@ MOST_READS = 6
 MOST_QUOTES = 4
 ANSWERING, NEAR = 0.5, 0.72
 """The share of the question's words that a line has to hold, and how near to the best line it has to come."""
+_WHERE = ["cards", "log", "research"]  # an earlier chat that asked the same is no answer
 NO_PROSE = "(The offline model quotes what stands in memory; it writes no prose.)"
 
 _HIT = re.compile(r"(?P<path>[^\n:]+):(?P<line>[1-9]\d*)(?: \((?P<day>[\d-]+)\))?: (?P<text>.*)")
@@ -52,7 +53,7 @@ def next_blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
     told = _told(messages)
     parts = [q.text for q in questions(told.words)][:MOST_QUESTIONS] or [told.words]
     if not told.hits:
-        return tuple(_call(told, k, "search_history", {"query": part}) for k, part in enumerate(parts))
+        return tuple(_call(told, k, "search_history", {"query": part, "where": _WHERE}) for k, part in enumerate(parts))
     chosen = [_answering(part, hits) for part, hits in zip(parts, told.hits, strict=False)]
     if not told.pages and (reads := tuple(_reads(told, [hit for part in chosen for hit in part]))):
         return reads
@@ -118,13 +119,13 @@ def _reads(told: _Told, hits: Sequence[_Hit]) -> Iterator[Block]:
 
 
 def _quotes(question: str, hits: Sequence[_Hit], pages: Mapping[str, Mapping[int, str]]) -> Iterator[str]:
-    """Quotes as they stand: of cards what was read there, of day logs and chats the line itself."""
+    """Quotes as they stand: of cards what was read there, of day logs the line itself."""
     read = [h for h in hits if h.line in pages.get(h.path, {}) and h.line > _front_end(pages[h.path])]
     found = [excerpt(h.path, pages[h.path], h.line, question) for h in read]
     cards = [one.render() for one in distinct((one for one in found if one is not None), MOST_QUOTES)]
     yield from cards
     for hit in hits[: MOST_QUOTES - len(cards)]:
-        if hit.path not in pages and not hit.path.startswith("chats/"):
+        if hit.path not in pages:
             try:
                 yield render_quote(hit.text, hit.path, hit.line)
             except QuoteImpossible:

@@ -7,7 +7,8 @@ when the terminal is closed.
 import signal
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from .failure import BadText, Interrupted
 from .progress import display
@@ -17,9 +18,13 @@ from .tasks import done, made
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from ..process.remote import Remote
     from ..results import DelegateResult
     from ..service import Progress, Service
+    from ..setup import Setup
     from ..stop import StopSign
+
+R = TypeVar("R")
 
 _STOPPING = "stopping: what runs may finish, nothing new starts; Ctrl-C again ends it now"
 _ENDING = "stopping now: what was written is kept"
@@ -57,7 +62,16 @@ def run(shell: Shell, op: str, args: Mapping[str, object], place: Place) -> int:
 def _over_there(
     shell: Shell, op: str, args: Mapping[str, object], place: Place, on_progress: "Progress"
 ) -> "DelegateResult":
-    """The orchestrator does it; one is started if none runs, and comes up while the settings are read."""
+    remote, setup = reached(shell)
+    return remote.work(
+        op, args, setup, on_progress=on_progress, on_press=partial(tell_press, shell), detach=place.detach
+    )
+
+
+def reached(shell: Shell) -> "tuple[Remote, Setup]":
+    """The orchestrator, and the settings for a request to it; one is started if none runs, and comes up while the
+    settings are read.
+    """
     from ..process.remote import Remote
 
     link = shell.finder.running()
@@ -74,48 +88,55 @@ def _over_there(
             shell.note(
                 f"note: the orchestrator runs in the background now (process {link.hello.pid}; onepen down ends it)"
             )
-    remote = Remote(link, shell.scope)
-    return remote.work(
-        op, args, setup, on_progress=on_progress, on_press=lambda n: shell.note(_STOPPING if n == 1 else _ENDING),
-        detach=place.detach,
-    )  # fmt: skip
+    return Remote(link, shell.scope), setup
+
+
+def tell_press(shell: Shell, presses: int) -> None:
+    """Says what a Ctrl-C that was handed on does."""
+    shell.note(_STOPPING if presses == 1 else _ENDING)
 
 
 def _here(shell: Shell, op: str, args: Mapping[str, object], place: Place, on_progress: "Progress") -> "DelegateResult":
     """This process is the orchestrator for as long as it takes; a rehearsal needs none."""
+
+    async def work(service: "Service", stop: "StopSign") -> "DelegateResult":
+        method: Callable[..., Awaitable[DelegateResult]] = getattr(service, op)
+        return await method(**args, setup=shell.setup, on_progress=on_progress, stop=stop, dry_run=place.dry_run)
+
+    return here(shell, work, rehearsed=place.dry_run)
+
+
+def here(shell: Shell, work: "Callable[[Service, StopSign], Awaitable[R]]", *, rehearsed: bool = False) -> R:
+    """What `work` comes to in this process, which is the orchestrator for as long as it takes.
+
+    Raises Interrupted when the person pressed Ctrl-C once more after everything was told to stop.
+    """
     import anyio
 
-    if not place.dry_run:
+    if not rehearsed:
         shell.check_free()
-    result = anyio.run(_until_done, shell, op, args, place, on_progress)
+    result = anyio.run(_until_done, shell, work, rehearsed)
     if result is None:
         raise Interrupted
     return result
 
 
-async def _until_done(
-    shell: Shell, op: str, args: Mapping[str, object], place: Place, on_progress: "Progress"
-) -> "DelegateResult | None":
-    """What the work came to; None when the person pressed Ctrl-C once more after everything was told to stop."""
+async def _until_done(shell: Shell, work: "Callable[[Service, StopSign], Awaitable[R]]", rehearsed: bool) -> "R | None":
+    """What the work came to; None when it was cut off."""
     import anyio
 
     from ..stop import StopSign
 
     stop, result = StopSign(), None
-
-    async def work(service: "Service") -> "DelegateResult":
-        method: Callable[..., Awaitable[DelegateResult]] = getattr(service, op)
-        return await method(**args, setup=shell.setup, on_progress=on_progress, stop=stop, dry_run=place.dry_run)
-
     async with anyio.create_task_group() as group:
         group.start_soon(_heed, stop, shell.note, group)
-        if place.dry_run:
-            result = await work(shell.service)
+        if rehearsed:
+            result = await work(shell.service, stop)
         else:
             from ..compose import build_orchestrator
 
             async with build_orchestrator(shell.root) as orchestrator:
-                result = await work(orchestrator.service.seen_from(**shell.scope))
+                result = await work(orchestrator.service.seen_from(**shell.scope), stop)
         group.cancel_scope.cancel()
     return result
 

@@ -1,8 +1,8 @@
 """Commands that talk to the main agent: one question, or a chat of several messages."""
 
-import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,19 +10,18 @@ import typer
 from ...memory.errors import OnepenError
 from . import streams
 from .answering import Follower
-from .failure import BadText, Interrupted, told
+from .failure import BadText, told
+from .options import Foreground
+from .running import here, reached, tell_press
 from .shell import MOST_TASK, Shell
 from .working import resolved
 
 if TYPE_CHECKING:
-    from anyio.abc import TaskGroup
-
     from ..answer import TurnResult
     from ..requests import ChatRequest
+    from ..service import Service
     from ..stop import StopSign
 
-_STOPPING = "stopping: a tool that runs may finish; Ctrl-C again ends it now"
-_ENDING = "stopping now: what was written is kept"
 _PROMPT = "> "
 
 _Model = Annotated[
@@ -38,13 +37,14 @@ def ask(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What you want to know; '-' reads it from stdin.")],
     model: _Model = None,
     budget: _Budget = None,
+    foreground: Foreground = False,
 ) -> int:
     from ..requests import ChatRequest
 
     words = shell.text(text, "TEXT", MOST_TASK)
     request = ChatRequest(words, None, shell.client, resolved(model), budget)
     follower = Follower(shell, live=shell.terminal.talks and not shell.common.json)
-    result = _turn(shell, request, follower)
+    result = _turn(shell, request, follower, foreground=foreground)
     follower.end(result)
     return result.exit_code
 
@@ -57,6 +57,7 @@ def chat(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a chat.")] = False,
     model: _Model = None,
     budget: _Budget = None,
+    foreground: Foreground = False,
 ) -> int:
     from ..requests import ChatRequest
 
@@ -66,7 +67,11 @@ def chat(
     if shell.terminal.can_ask:
         begun = "a new chat" if going is None else f"chat {going}"
         shell.note(f"{begun}; /quit ends it, /drafts lists drafts, /usage what it cost")
-    talk = _Chat(shell, going, lambda words, known: ChatRequest(words, known, shell.client, resolved(model), budget))
+
+    def message(words: str, known: str | None) -> ChatRequest:
+        return ChatRequest(words, known, shell.client, resolved(model), budget)
+
+    talk = _Chat(shell, going, message, foreground=foreground)
     code = talk.run()
     if talk.session is not None:
         shell.note(f"the chat is kept (next: onepen chat --resume {talk.session})")
@@ -76,7 +81,15 @@ def chat(
 class _Chat:
     """The loop of a chat at a terminal, or over the lines of stdin."""
 
-    def __init__(self, shell: Shell, session: str | None, request: "Callable[[str, str | None], ChatRequest]") -> None:
+    def __init__(
+        self,
+        shell: Shell,
+        session: str | None,
+        request: "Callable[[str, str | None], ChatRequest]",
+        *,
+        foreground: bool,
+    ) -> None:
+        self._foreground = foreground
         self._shell = shell
         self._request = request
         self._spent: list[TurnResult] = []
@@ -104,7 +117,8 @@ class _Chat:
     def _turn(self, words: str) -> int:
         follower = Follower(self._shell, live=self._shell.terminal.talks and not self._shell.common.json)
         try:
-            result = _turn(self._shell, self._request(words, self.session), follower)
+            message = self._request(words, self.session)
+            result = _turn(self._shell, message, follower, foreground=self._foreground)
         except (OnepenError, OSError) as e:  # told, and the chat goes on
             follower.broken()
             self.session = follower.session or self.session
@@ -165,45 +179,14 @@ def _found(shell: Shell, session: str) -> str:
     return Chats(shell.service.workspace.space(shell.client)).find(session)
 
 
-def _turn(shell: Shell, request: "ChatRequest", follower: Follower) -> "TurnResult":
-    """One turn, with Ctrl-C once to stop it and twice to stop its sub-agents, too; raises Interrupted for a third."""
-    import anyio
+def _turn(shell: Shell, request: "ChatRequest", follower: Follower, *, foreground: bool) -> "TurnResult":
+    """One turn, over there in the orchestrator or here; Ctrl-C once stops it, twice its sub-agents at once, too."""
+    if not foreground:
+        remote, setup = reached(shell)
+        press = partial(tell_press, shell)
+        return remote.turn(request, setup, on_event=follower.happened, on_press=press)
 
-    from ..service import StopSign
+    async def work(service: "Service", stop: "StopSign") -> "TurnResult":
+        return await service.turn(request, setup=shell.setup, on_event=follower.happened, stop=stop)
 
-    stop = StopSign()
-
-    async def whole() -> "TurnResult | None":
-        result = None
-        async with anyio.create_task_group() as group:
-            group.start_soon(_heed, stop, shell, group)
-            result = await shell.service.turn(request, on_event=follower.happened, stop=stop)
-            group.cancel_scope.cancel()
-        return result
-
-    result = anyio.run(whole)
-    if result is None:
-        raise Interrupted
-    return result
-
-
-async def _heed(stop: "StopSign", shell: Shell, group: "TaskGroup") -> None:
-    """Hands signals to the turn; one that the shell told us to ignore stays ignored."""
-    import anyio
-
-    wanted = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-    heard = [s for s in wanted if signal.getsignal(s) is not signal.SIG_IGN]
-    if not heard:
-        return
-    with anyio.open_signal_receiver(*heard) as signals:
-        async for number in signals:
-            if stop.presses >= 2:
-                group.cancel_scope.cancel()
-                return
-            if number == signal.SIGINT and stop.presses == 0:
-                shell.note(_STOPPING)
-                stop.press()
-            else:
-                shell.note(_ENDING)
-                while stop.presses < 2:
-                    stop.press()
+    return here(shell, work)

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from ...memory.wording import in_words
-from ..requests import DelegateRequest
+from ..requests import ChatRequest, DelegateRequest
 from ..setup import NOTHING, Setup
 from .protocol import Garbled, Line
 
@@ -93,6 +93,12 @@ class SendBack(Args):
     reason: str
 
 
+class Turn(Args):
+    """A message to the main agent."""
+
+    request: ChatRequest
+
+
 class Down(Args):
     """The orchestrator is to end: after what runs, `now`, or only if it is idle."""
 
@@ -114,7 +120,7 @@ SHORT: Mapping[str, type[Args]] = {
 ONCE = frozenset({"log", "add_client", "add_project", "add_research", "add_agent"})
 """Done once for a request's id, however often it comes."""
 
-WORK: Mapping[str, type[Args]] = {"delegate": Delegate, "resume": Resume, "send_back": SendBack}
+WORK: Mapping[str, type[Args]] = {"delegate": Delegate, "resume": Resume, "send_back": SendBack, "turn": Turn}
 """Goes on for as long as it takes, with events, and without the client if that goes away."""
 
 DOWN = "down"

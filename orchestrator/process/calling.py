@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from ..requests import ProgressLine
+from ..requests import ProgressLine, TurnEvent
 from .asked import ONCE
 from .codec import typed
 from .errors import error_line
 from .job import Job
 from .protocol import Line, encode
+from .turns import turn_line
 
 if TYPE_CHECKING:
     from ..results import TaskView
@@ -79,5 +80,13 @@ class Calls:
             job.know([task.task for task in tasks])
             job.tell({"event": "made", "tasks": typed(tasks)})
 
+        def happened(event: TurnEvent) -> None:
+            if isinstance(event, ProgressLine):
+                progress(event)
+            else:
+                job.tell(turn_line(event))
+
+        if asked.op == "turn":
+            return await method(**asked.args, setup=asked.setup, on_event=happened, stop=job.stop)
         told: dict[str, object] = {"on_made": made} if asked.op == "delegate" else {}
         return await method(**asked.args, **told, setup=asked.setup, on_progress=progress, stop=job.stop)

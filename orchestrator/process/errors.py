@@ -28,6 +28,16 @@ class Gone(OrchestratorFault):
         self.accepted = accepted
 
 
+class ChatCut(OrchestratorFault):
+    """Raised when the orchestrator ended in the middle of a chat's turn; what was written is kept."""
+
+    def __init__(self, pid: int, session: str | None) -> None:
+        super().__init__(
+            f"the orchestrator (process {pid}) ended before the answer was whole; what was said and done is kept",
+            hint=f"onepen chat --resume {session}" if session else "onepen chat --resume",
+        )
+
+
 class Silent(OrchestratorFault):
     """Raised when the orchestrator doesn't answer: it is stopped, or at work on something that takes long."""
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from .codec import plain, read
-from .errors import Gone
+from .errors import ChatCut, Gone
 from .link import Link, handing_on
 from .protocol import Garbled, Line
 
 if TYPE_CHECKING:
-    from ..requests import ProgressLine
+    from ..answer import TurnResult
+    from ..requests import ChatRequest, OnEvent, ProgressLine
     from ..results import CommitResult, DecisionResult, DelegateResult, TaskView
     from ..setup import Setup
 
@@ -105,6 +106,31 @@ class Remote:
         except Gone as e:
             raise Gone(e.pid, tuple(known), accepted=e.accepted) from None
         return cast("DelegateResult", read(answer))
+
+    def turn(
+        self, request: "ChatRequest", setup: "Setup", *, on_event: "OnEvent", on_press: Callable[[int], None]
+    ) -> "TurnResult":
+        """One message of a chat; raises Told, Garbled, or Gone with what goes on with the chat."""
+        from ..requests import ChatBegun
+        from .turns import turn_event
+
+        session = request.session
+
+        def heard(line: Line) -> None:
+            nonlocal session
+            if (event := turn_event(line)) is not None:
+                session = event.session if isinstance(event, ChatBegun) else session
+                on_event(event)
+
+        try:
+            with handing_on(self._link, on_press):
+                answer = self._link.ask(
+                    "turn", self._id, {"request": plain(request)}, scope=self._scope, setup=plain(setup),
+                    on_event=heard, seconds=None,
+                )  # fmt: skip
+        except Gone as e:
+            raise ChatCut(e.pid, session) from None
+        return cast("TurnResult", read(answer))
 
 
 def _object(value: object) -> Mapping[str, object]:
