@@ -35,6 +35,7 @@ class Clients:
     notice: Callable[[str], None] = lambda line: None
     _warm: dict[tuple[str, Secret | None, Secret | None], _Warm] = field(default_factory=dict)
     _models: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _imported: bool = False
     _asking: anyio.Lock = field(default_factory=anyio.Lock)
 
     def __post_init__(self) -> None:
@@ -43,14 +44,15 @@ class Clients:
     async def of(self, profile: Profile) -> "anthropic.AsyncAnthropic":
         """The client for this profile's address and credential; raises NotLocal."""
         key = (address_of(profile), profile.key, profile.token)
+        if not self._imported:
+            # A second of work: in a thread, so that what runs meanwhile goes on.
+            await anyio.to_thread.run_sync(_import)
+            self._imported = True
+        # No await from here on: who comes at the same time gets the same client.
         warm = self._warm.get(key)
-        if warm is not None and warm.loop == current_token():
-            return warm.client
-        # A second of work when it is the first call: in a thread, so that what runs meanwhile goes on.
-        await anyio.to_thread.run_sync(_import)
-        client = _made(profile, key[0])
-        self._warm[key] = _Warm(current_token(), client)
-        return client
+        if warm is None or warm.loop != current_token():
+            warm = self._warm[key] = _Warm(current_token(), _made(profile, key[0]))
+        return warm.client
 
     async def models(self, profile: Profile) -> tuple[str, ...] | None:
         """The models that a server lists, asked once; () when it lists none, None when it can't be reached."""

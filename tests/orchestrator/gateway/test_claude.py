@@ -7,10 +7,12 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from subprocess import run
 from typing import Any
 
+import anyio
 import pytest
 
 from onepen.orchestrator.gateway.address import NotLocal, address_of, host_of
 from onepen.orchestrator.gateway.claude import Claude
+from onepen.orchestrator.gateway.clients import Clients
 from onepen.orchestrator.gateway.failure import CallFailed, CallNeeds, ProviderBudget
 from onepen.orchestrator.setup import Profile, Secret
 from onepen.subagents.messages import Text, ToolUse, user
@@ -164,6 +166,23 @@ def test_connections_are_kept_between_calls(calls: MakeCalls) -> None:
     call = calls([FINE])
     call(request(), request(), request())
     assert len({seen.connection for seen in call.api.asked}) == 1
+
+
+def test_calls_that_begin_together_share_what_is_kept_warm() -> None:
+    async def work() -> int:
+        clients = Clients()
+        found: list[object] = []
+
+        async def one() -> None:
+            found.append(await clients.of(Profile("own", "http://127.0.0.1:1")))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(one)
+        await clients.close()
+        return len({id(client) for client in found})
+
+    assert anyio.run(work) == 1
 
 
 def test_a_new_event_loop_gets_new_connections(calls: MakeCalls) -> None:
