@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from ..memory.clock import Clock
 from ..memory.history import read_commits
 from ..memory.view import View
-from ..memory.workspace import Space, Workspace
+from ..memory.workspace import Space, Workspace, open_workspace
 from .dossier import EVERYWHERE, OPEN, Dossier, Scope, dossiers, find_draft, find_task, told, unreadable
 from .errors import NoSuchDraft, NoSuchTask
 from .events import Shown
@@ -47,6 +47,16 @@ class Reader:
         """This service with ids looked up in client `only`'s space, or everywhere with `first`'s before others."""
         other = copy(self)
         other._scope = Scope(only, first)
+        return other
+
+    def afresh(self) -> Self:
+        """This service with `onepen.toml` as it is now, for a process that lives long.
+
+        The time zone is that of the process's beginning. Raises NoWorkspace or SettingsUnreadable.
+        """
+        other = copy(self)
+        other.workspace = open_workspace(self.workspace.root)
+        other._view = View(other.workspace)
         return other
 
     def status(self, client: str | None = None, *, all_clients: bool = False) -> StatusResult:

@@ -67,7 +67,7 @@ class Calls:
 
     async def _called(self, job: Job) -> object:
         asked = job.asked
-        service = self._service.seen_from(only=asked.scope.only, first=asked.scope.first)
+        service = self._service.afresh().seen_from(only=asked.scope.only, first=asked.scope.first)
         method = getattr(service, asked.op)
         if not asked.works:
             return method(**asked.args, **({"request": asked.id} if asked.op in ONCE else {}))

@@ -8,6 +8,7 @@ import pytest
 from onepen.memory.commit.pen import PenLost
 from onepen.memory.errors import MemoryFault
 from onepen.memory.holder import PenHeld, holder
+from onepen.memory.settings import SettingsUnreadable
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.pens import HeldPen
@@ -77,6 +78,19 @@ def test_what_opening_it_found_is_told_once_and_later_hand_edits_to_whom_they_be
     [told] = service.log("three").notices
     assert told.startswith("indexed what was edited by hand")
     assert service.log("four").notices == ()
+
+
+def test_settings_that_change_meanwhile_count_for_the_next_request(
+    make_service: MakeService, root: Path, open_pen: OpenPen
+) -> None:
+    service = make_service(pens=open_pen())
+    settings = root / "onepen.toml"
+    settings.write_text(settings.read_text().replace('name = "Test"', 'name = "Kiln house"'))
+    assert service.afresh().status().name == "Kiln house"
+    assert service.afresh().log("one").commit
+    settings.write_text("name = \n")
+    with pytest.raises(SettingsUnreadable):
+        service.afresh()
 
 
 def lose_the_lock_file(root: Path) -> None:
