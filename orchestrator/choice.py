@@ -26,7 +26,9 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 ORDINARY = "default"
 """The profile that is used where nothing is said; the environment's own key makes one."""
 
-_USUAL = "sonnet"
+USUAL = "sonnet"
+"""What works where there is a key and no word."""
+
 _ANTHROPIC = "api.anthropic.com"
 
 
@@ -156,7 +158,7 @@ def _usual_of(setup: "Setup", profile: "Profile | None", client: "ClientId | Non
         return (ordinary.model if ordinary is not None else None) or OFFLINE
     if profile.model is not None:
         return profile.model
-    return FIRST if own_server(profile) else _USUAL
+    return FIRST if own_server(profile) else USUAL
 
 
 def _named(setup: "Setup", name: str, by: str) -> "Profile":

@@ -1,7 +1,7 @@
 """Which model a name means."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
@@ -41,13 +41,21 @@ _HOW = (
 
 @dataclass(frozen=True)
 class Served:
-    """A model that can be called: `price` None where nobody knows it; models that share a `limit` share a server's."""
+    """A model that can be called: `price` None where nobody knows it; models that share a `limit` share a server's.
+
+    `look` finds the price where that has to be looked up first: `priced` does it.
+    """
 
     model: "Model"
     price: Price | None = FREE
     limit: str = ""
     call_seconds: float = 900.0
     patience_seconds: float = 1_800.0
+    look: Callable[[], Awaitable[Price | None]] | None = None
+
+    async def priced(self) -> "Served":
+        """The same with its price, as far as it is known."""
+        return self if self.look is None else replace(self, price=await self.look(), look=None)
 
     @property
     def free(self) -> bool:
@@ -131,12 +139,14 @@ def _near(name: str, known: str) -> bool:
 def _served(profile: Profile, name: str, clients: "Clients | None") -> Served:
     from .gateway.claude import Claude
 
+    model = Claude(profile, name, clients)
     return Served(
-        Claude(profile, name, clients),
+        model,
         profile.prices.get(name),
         _limit(profile, name),
         profile.call_seconds,
         profile.patience_seconds,
+        model.price,
     )
 
 

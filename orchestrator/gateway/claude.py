@@ -8,14 +8,19 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
+import anyio
+import anyio.to_thread
+
 from ...memory.clock import Clock, SystemClock
 from ...subagents.model import Listener, ModelReply, ModelRequest
-from ..choice import FIRST, own_server
+from ..choice import ALIASES, FIRST, USUAL, own_server
 from ..setup import Profile
 from .address import address_of, host_of, on_this_machine
 from .clients import CONNECT_SECONDS, Clients
 from .ear import Ear
 from .failure import TRIES, TRIES_UNREACHED, Again, Answered, CallBroken, Final, judged
+from .price import Price
+from .prices import price_of
 from .quota import quota
 from .request import body
 from .stream import Accumulator, StreamError, answered_in, events_of
@@ -36,6 +41,7 @@ class Claude:
         self._clients = clients or Clients()
         self._clock = clock or SystemClock()
         self._address = address_of(profile)
+        self._price: Price | None = None
 
     @property
     def name(self) -> str:
@@ -48,7 +54,7 @@ class Claude:
         import anthropic
         import httpx2
 
-        model = await self._id()
+        model = await self.id()
         place = self._place(model)
         accumulator = Accumulator(model)
         silence = self._profile.silence_seconds
@@ -85,8 +91,8 @@ class Claude:
         self._clients.probe.replied(place, request, reply)
         return reply
 
-    async def _id(self) -> str:
-        """The model's id; a server other than Anthropic's is asked once what it has."""
+    async def id(self) -> str:
+        """The model's id; a server other than Anthropic's is asked once what it has. Raises CallBroken."""
         if not own_server(self._profile):
             return self._model_id
         models = await self._clients.models(self._profile)
@@ -95,10 +101,18 @@ class Claude:
             return self._model_id
         if models is None:
             raise CallBroken(Again(f"{host_of(self._address)}: can't be reached", tries=self._tries))
-        if not models:
-            reason = f"{host_of(self._address)}: the server lists no models; say which it is to be"
-            raise CallBroken(Final(reason, "onepen config show", 2))
-        return models[0]
+        # A server without a list is perhaps a way to Claude: its own refusal says best what it doesn't have.
+        return models[0] if models else ALIASES[USUAL]
+
+    async def price(self) -> Price | None:
+        """The price of the model; None where nobody knows it, or where the server can't be asked which one it is."""
+        try:
+            model = await self.id()
+        except CallBroken:
+            return None
+        if self._price is None:
+            self._price = await anyio.to_thread.run_sync(price_of, self._profile, model, self._clock.now())
+        return self._price
 
     @property
     def _tries(self) -> int:

@@ -83,6 +83,7 @@ class Gateway:
         listener: Listener | None = None,
     ) -> ModelReply:
         """The model's whole reply, with its cost; raises OverBudget, Unpriced or CallFailed."""
+        served = await served.priced()
         said: ModelReply | None = None
         for _ in range(PAUSES + 1):
             messages = request.messages if said is None else (*request.messages, said.message)

@@ -179,8 +179,9 @@ def most(request: ModelRequest, price: Price | None) -> Amount:
     tokens = ceil(prompt_tokens(request) * MARGIN)
     if price is None:
         return Amount(0.0, tokens + request.max_tokens)
-    dearest = max(price.input, price.cache_write)
-    return Amount(Price(dearest, 0.0, 0.0, price.output).of(Usage(input=tokens, output=request.max_tokens)))
+    rates = price.at(tokens)
+    dearest = max(rates.input, rates.cache_write)
+    return Amount(Price(dearest, 0.0, 0.0, rates.output).of(Usage(input=tokens, output=request.max_tokens)))
 
 
 def prompt_tokens(request: ModelRequest) -> int:

@@ -3,6 +3,7 @@
 import socket
 import sys
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from subprocess import run
 from typing import Any
@@ -10,17 +11,23 @@ from typing import Any
 import anyio
 import pytest
 
+from onepen.memory.ids import AgentId
 from onepen.orchestrator.gateway.address import NotLocal, address_of, host_of
 from onepen.orchestrator.gateway.claude import Claude
 from onepen.orchestrator.gateway.clients import Clients
 from onepen.orchestrator.gateway.failure import CallFailed, CallNeeds, ProviderBudget
-from onepen.orchestrator.setup import Profile, Secret
+from onepen.orchestrator.gateway.price import Price
+from onepen.orchestrator.gateway.prices import price_of
+from onepen.orchestrator.models import Resolver
+from onepen.orchestrator.setup import Profile, Secret, Setup
+from onepen.subagents.definition import parse_definition
 from onepen.subagents.messages import Text, ToolUse, user
 from onepen.subagents.model import ToolSpec, Usage
 
 from .conftest import MakeCalls, request
 
 FINE = {"reply": "fine", "usage": {"input": 10, "output": 2}}
+WRITER = parse_definition(AgentId("writer"), "---\nname: w\n---\nWrite.\n")
 WRITE = ToolSpec("write_draft", "Writes a draft.", {"type": "object"})
 
 
@@ -194,9 +201,25 @@ def test_the_first_model_that_a_server_lists_is_its_default(calls: MakeCalls) ->
     call = calls([FINE], models=["own-7b", "own-1b"])
     call(model="default")
     assert call.api.asked[0].body["model"] == "own-7b"
+
+
+def test_a_server_that_lists_no_models_is_asked_for_claude_and_says_itself_what_it_lacks(calls: MakeCalls) -> None:
     none = calls([FINE], models=[])
-    with pytest.raises(CallNeeds, match="lists no models"):
+    with pytest.raises(CallNeeds, match="claude-sonnet-5-5"):
         none(model="default")
+
+
+def test_what_a_default_costs_is_known_once_the_server_has_said_which_model_it_is(calls: MakeCalls) -> None:
+    call = calls([FINE], models=["claude-opus-5-5"])
+
+    async def looked(profile: Profile) -> Price | None:
+        clients = Clients()
+        served = await Resolver(Setup(profiles={"default": profile}), clients)("default", WRITER, None).priced()
+        await clients.close()
+        return served.price
+
+    assert anyio.run(looked, call.profile) == price_of(call.profile, "claude-opus-5-5")
+    assert anyio.run(looked, replace(call.profile, base_url="http://127.0.0.1:9")) is None
 
 
 def test_what_a_server_lacks_is_told_once(calls: MakeCalls) -> None:
