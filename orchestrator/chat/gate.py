@@ -29,6 +29,13 @@ WHO = f"agent:{MAIN}"
 _READABLE = (*(f"{shelf}/" for shelf in SHELVES), "memory/")
 
 
+class HoldsSecret(ToolRefused):
+    """Raised when what is to be written holds a key or a password; the message names kind and place."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"nothing was written: {what}")
+
+
 @dataclass(frozen=True)
 class Waits:
     """A draft for a person, and why one is needed."""
@@ -47,6 +54,8 @@ class Gate:
     def card(self, draft: Draft, place: Place, call: str, on_made: OnMade) -> Written | Waits:
         """Commits the change of a card, or files it for a person; raises ToolRefused for what can't stand."""
         blocks = [f for f in self._findings(draft, place) if f.level == "block"]
+        if any(finding.kind == "secret" for finding in blocks):
+            raise HoldsSecret("; ".join(finding.message for finding in blocks))
         if blocks:
             raise ToolRefused(f"nothing was written: {'; '.join(f.message for f in blocks)}")
         needed = stages(

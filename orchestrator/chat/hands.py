@@ -5,6 +5,7 @@ from ...staging.secret import secret_findings
 from ...subagents.toolinput import ToolRefused
 from ..requests import DelegateRequest
 from ..results import DraftView, TaskView
+from .gate import HoldsSecret
 from .house import House, OnMade
 from .origin import Origins, from_outside
 from .toolinput import Delegate
@@ -21,7 +22,7 @@ async def handed_over(
         raise ToolRefused("delegate: task is empty; say what is to be done")
     secrets = [f for f in secret_findings(given.task, "the task") if f.level == "block"]
     if secrets:
-        raise ToolRefused(f"delegate: nothing was started: {secrets[0].message}")
+        raise HoldsSecret(f"{secrets[0].message}; no task was started")
     request = DelegateRequest(
         texts=(given.task,),
         agents=(given.agent.strip(),),

@@ -7,6 +7,7 @@ from ...memory.clock import Clock
 from ...memory.view import View
 from ...memory.workspace import Space
 from ..desk import Desk
+from ..errors import NoSuchDraft
 from ..requests import DelegateRequest
 from ..results import DelegateResult, DraftsResult, DraftView
 
@@ -16,7 +17,7 @@ OnMade = Callable[[Sequence[str]], None]
 
 @dataclass(frozen=True)
 class House:
-    """The seams of one space's chats. `draft` raises NoSuchDraft for one of another space."""
+    """The seams of one space's chats."""
 
     view: View
     space: Space
@@ -24,6 +25,13 @@ class House:
     clock: Clock
     new_task: Callable[[], str]
     drafts: Callable[[], DraftsResult]
-    draft: Callable[[str], DraftView]
+    look: Callable[[str], DraftView]
     delegate: Callable[[DelegateRequest, OnMade], Awaitable[DelegateResult]]
     resume: Callable[[str], Awaitable[DelegateResult]]
+
+    def draft(self, prefix: str) -> DraftView:
+        """A draft of this space with its diff; raises NoSuchDraft or AmbiguousId, also for one of another space."""
+        view = self.look(prefix)
+        if view.client != self.space.client:
+            raise NoSuchDraft(prefix, self.space.client)
+        return view

@@ -9,7 +9,6 @@ from ...memory.workspace import Space
 from ...subagents.model import Listener, ModelReply, ModelRequest, OnLost
 from ..choice import model_of
 from ..desk import Desk
-from ..errors import NoSuchDraft
 from ..gateway.account import Account, Amount, Caps
 from ..models import Models, Served
 from ..requests import DelegateRequest, Notice, OnEvent
@@ -57,12 +56,6 @@ def talk_of(
 ) -> Talk:
     """The chats of `space`, as one request has them: its models, its caps, its listener."""
 
-    def own_draft(prefix: str) -> DraftView:
-        view = service.look(prefix, note=False)
-        if view.client != space.client:
-            raise NoSuchDraft(prefix, space.client)
-        return view
-
     def connect(session: Session | None, asked: str | None) -> Line:
         name = model_of(setup, asked, None, space.client) if asked or session is None else session.model
         served = models(name, main_definition(), space.client)
@@ -76,7 +69,7 @@ def talk_of(
         clock=desk.clock,
         new_task=lambda: _free(desk, ids),
         drafts=lambda: service.drafts(space.client),
-        draft=own_draft,
+        look=lambda prefix: service.look(prefix, note=False),
         delegate=hands.delegate,
         resume=hands.resume,
     )

@@ -15,9 +15,10 @@ from ...subagents.messages import ToolUse, well_formed
 from ...subagents.reading import Reading
 from ...subagents.toolinput import ToolRefused, parse_input
 from ..commit import Broken, Written
+from ..door import SecretRefused
 from .drafts import decided, drafts_text, look
 from .edit import NOTES, draft_of, place_of
-from .gate import Gate, Waits
+from .gate import Gate, HoldsSecret, Waits
 from .hands import handed_over
 from .house import House, OnMade
 from .origin import Origins
@@ -40,7 +41,10 @@ _MOST_SOURCES = 8
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a call: words for the model, places that it showed, and what was made of it."""
+    """What came of a call: words for the model, places that it showed, and what was made of it.
+
+    `secret`: it was refused because it holds one.
+    """
 
     content: str
     is_error: bool = False
@@ -48,6 +52,7 @@ class Outcome:
     external: bool = False
     commit: str | None = None
     drafts: tuple[str, ...] = ()
+    secret: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ class Toolbox:
         except OnepenError as e:
             if isinstance(e, Broken):
                 raise
-            return Outcome(well_formed(e.message), is_error=True)
+            return Outcome(well_formed(e.message), is_error=True, secret=isinstance(e, HoldsSecret | SecretRefused))
         except OSError as e:
             place = f"{e.filename}: " if e.filename is not None else ""
             return Outcome(f"not done: {place}{e.strerror or 'the disk refused it'}", is_error=True)

@@ -18,7 +18,7 @@ from ...memory.text.clip import clip
 from ...subagents.loop import EQUAL_FAILURES, Failing
 from ...subagents.messages import Text, ToolUse
 from ...subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnLost
-from ..requests import BrokeOff, OnEvent, ToolCalled, Words
+from ..requests import BrokeOff, Notice, OnEvent, ToolCalled, Words
 from ..stop import StopSign
 from .lines import Asked, Ended, Lost, Made, Partial, Replied, Resulted
 from .prompt import MAIN
@@ -149,7 +149,11 @@ class Turn:
             self._note(use, known)
             return
         turn = self.session.turn
-        self._note(use, await self._run(use, lambda tasks: self._add(Made(turn, use.id, tuple(tasks)))))
+        outcome = await self._run(use, lambda tasks: self._add(Made(turn, use.id, tuple(tasks))))
+        self._note(use, outcome)
+        if outcome.secret:
+            place = self._chats.shown(self.session.id)
+            self._on_event(Notice(f"{use.name}: {outcome.content}; what was said stands in {place} all the same"))
 
     def _repeated(self, use: ToolUse) -> Outcome | None:
         """The answer to a call that was carried out in this turn already, word for word: small models repeat it."""

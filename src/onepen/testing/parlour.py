@@ -17,6 +17,7 @@ from onepen.orchestrator.chat.lines import parse_line
 from onepen.orchestrator.chat.session import Session
 from onepen.orchestrator.chat.talk import Booked, Line, Talk
 from onepen.orchestrator.desk import Desk
+from onepen.orchestrator.gateway.request import body
 from onepen.orchestrator.requests import ChatRequest, DelegateRequest, TurnEvent, Words
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
@@ -24,6 +25,7 @@ from onepen.orchestrator.stop import StopSign
 from onepen.subagents.messages import Text, ToolUse
 from onepen.subagents.model import Listener, Model, ModelReply, ModelRequest, OnLost, Usage
 from onepen.testing.ids import CountedIds
+from onepen.testing.messages_api.dialogue import dialogue_fault
 
 Said = str | tuple[str, Mapping[str, Any]]
 Step = ModelReply | Exception | Callable[[ModelRequest, Listener, OnLost], ModelReply]
@@ -46,12 +48,14 @@ def says(*parts: Said, stop: str | None = None, ids: Sequence[str] = (), usage: 
 
 @dataclass
 class Played:
-    """A model that plays replies in order; `requests` holds what it was asked."""
+    """A model that plays replies in order, and takes only what the Messages API takes; `requests` are the asked."""
 
     steps: list[Step]
     requests: list[ModelRequest] = field(default_factory=list)
 
     async def ask(self, request: ModelRequest, on_lost: OnLost, listener: Listener) -> ModelReply:
+        fault = dialogue_fault(body(request, "played"), paused=(), said=())
+        assert fault is None, f"the Messages API would refuse this: {fault}"
         self.requests.append(request)
         step = self.steps.pop(0)
         if isinstance(step, Exception):
@@ -95,7 +99,7 @@ class Parlour:
             clock=self.clock,
             new_task=self.ids.task,
             drafts=lambda: self.service.drafts(self.client),
-            draft=lambda id_: self.service.look(id_, note=False),
+            look=lambda id_: self.service.look(id_, note=False),
             delegate=self._delegate,
             resume=self.service.resume,
         )
@@ -146,6 +150,13 @@ class Parlour:
         """What the last request told the model of its calls."""
         blocks = [b for m in self.model.requests[-1].messages for b in m.content if b.type == "tool_result"]
         return [(b.content, b.is_error) for b in blocks]
+
+    def cut_after(self, session: str, kind: str) -> None:
+        """The chat's file as it is when the process dies right after the last line of this kind was written."""
+        path = self.root / f"chats/{session}.jsonl"
+        rows = path.read_text().splitlines(keepends=True)
+        last = max(k for k, row in enumerate(rows) if (line := parse_line(row)) is not None and line.kind == kind)
+        path.write_text("".join(rows[: last + 1]))
 
     def text(self, path: str) -> str:
         return (self.root / path).read_text()

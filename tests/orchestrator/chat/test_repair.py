@@ -1,0 +1,87 @@
+"""Field case 51: the process dies between a tool call and its result; the chat goes on, and nothing is done twice."""
+
+from onepen.orchestrator.chat.lines import Asked, Replied, Resulted
+from onepen.orchestrator.chat.store import Chats
+from onepen.subagents.messages import Text
+from onepen.subagents.model import Usage
+from onepen.testing.parlour import Parlour, says
+
+ENTRY = {"section_id": "firing", "keywords": ["cone 6"], "summary": "Fire at 1220 since 3 Nov."}
+EDIT = {"project": "kiln", "old_text": "- fire at 1200\n", "new_text": "- fire at 1220\n", "index_entry": ENTRY}
+BOTH = (("write_memory_card", EDIT), ("log_event", {"text": "kiln fired"}))
+
+
+def begun(parlour: Parlour) -> str:
+    return parlour.turn("Hello", says("Hello.")).session
+
+
+def test_killed_before_the_first_tool(parlour: Parlour) -> None:
+    session = begun(parlour)
+    chats = Chats(parlour.view.workspace.house)
+    chat, _ = chats.load(session)
+    chats.add(chat, Asked(2, "", (Text("Write"),)), Replied(2, "", says(*BOTH).content, "tool_use", Usage(), "m"))
+    before = parlour.text("projects/kiln.md")
+    result = parlour.turn("go on", says("Shall I?"), session=session)
+    assert [told for told, _ in parlour.results()] == [
+        "interrupted: onepen ended before this was done; nothing was changed by it"
+    ] * 2
+    assert parlour.text("projects/kiln.md") == before and result.answer == "Shall I?"
+
+
+def test_killed_after_the_card_was_written_and_before_its_result_was_stored(parlour: Parlour) -> None:
+    session = begun(parlour)
+    done = parlour.turn("Write", says(*BOTH), says("Done."), session=session)
+    path = parlour.root / f"chats/{session}.jsonl"
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(row for row in rows[:-4]))  # both results, the second reply, the end
+    after = parlour.text("projects/kiln.md"), parlour.text("memory/2026-11-29.md")
+    parlour.turn("go on", says("It was done."), session=session)
+    card, log = (told for told, _ in parlour.results())
+    assert card.startswith(
+        f"interrupted before its result was stored: the change was made, as commit {done.commits[0]}"
+    )
+    assert log.startswith(f"interrupted before its result was stored: the change was made, as commit {done.commits[1]}")
+    assert (parlour.text("projects/kiln.md"), parlour.text("memory/2026-11-29.md")) == after
+
+
+def test_killed_between_the_two(parlour: Parlour) -> None:
+    session = begun(parlour)
+    chats = Chats(parlour.view.workspace.house)
+    chat, _ = chats.load(session)
+    content = says(*BOTH).content
+    stored = Resulted(
+        2, "toolu_write_memory_card_0", "write_memory_card", "projects/kiln.md: changed (commit c9-aaaaaa)"
+    )
+    chats.add(chat, Asked(2, "", (Text("Write"),)), Replied(2, "", content, "tool_use", Usage(), "m"), stored)
+    parlour.turn("go on", says("I note it again."), session=session)
+    (card, card_failed), (log, log_failed) = parlour.results()
+    assert (card, card_failed) == (stored.content, False)
+    assert "nothing was changed by it" in log and log_failed
+    assert "kiln fired" not in parlour.text("memory/2026-11-29.md")
+
+
+def test_a_task_that_a_call_had_made_is_named_with_where_it_stands(parlour: Parlour) -> None:
+    session = begun(parlour)
+    call = ("delegate", {"agent": "researcher", "task": "What do we fire at?", "answer": True})
+    parlour.turn("Find out", says(call), says("Done."), session=session)
+    parlour.cut_after(session, "made")
+    parlour.turn("go on", says("."), session=session)
+    ((told, failed),) = parlour.results()
+    assert failed and "It had made task t1: answered" in told
+
+
+def test_a_line_that_was_torn_in_the_middle_is_passed_over(parlour: Parlour) -> None:
+    session = begun(parlour)
+    with (parlour.root / f"chats/{session}.jsonl").open("a") as file:
+        file.write('{"v": 1, "kind": "asked", "turn": 2, "at"')
+    assert parlour.turn("go on", says("Yes."), session=session).answer == "Yes."
+    assert parlour.turn("more", says("Yes."), session=session).notices[0].startswith(f"chats/{session}.jsonl:5")
+
+
+def test_the_turn_that_never_ended_is_ended_and_booked(parlour: Parlour) -> None:
+    session = begun(parlour)
+    parlour.turn("Write", says(BOTH[1]), says("Done."), session=session)
+    parlour.booked.clear()
+    parlour.cut_after(session, "replied")
+    parlour.turn("go on", says("."), session=session)
+    assert [(one.turn, one.usage) for one in parlour.booked] == [(2, Usage(20, 0, 0, 10)), (3, Usage(10, 0, 0, 5))]
