@@ -52,9 +52,11 @@ def fresh_copy(source: Path, place: Path) -> Path:
 
 
 def delegate(place: Path, env: Mapping[str, str]) -> Run:
-    """One cold offline delegate, from the command to its end: worker, tools, draft, checks and all."""
+    """One cold offline delegate, from the command to its end: an orchestrator that starts, worker, draft, checks."""
     workspace = fresh_copy(REPOSITORY / "examples" / "workspace", place)
-    return run(onepen(*DELEGATE), cwd=workspace, env=env)
+    ran = run(onepen(*DELEGATE), cwd=workspace, env=env)
+    run(onepen("down", "--now"), cwd=workspace, env=env)
+    return ran
 
 
 def heavy_imports(arguments: tuple[str, ...], *, cwd: Path, env: Mapping[str, str]) -> tuple[str, ...]:

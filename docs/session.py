@@ -60,6 +60,12 @@ class Session:
             printed = printed.replace(new, old)
         return printed
 
+    def end(self) -> None:
+        """No orchestrator is left in the background."""
+        for settings in self.folder.glob("*/onepen.toml"):
+            down = ["onepen", "-C", settings.parent, "down", "--now"]
+            subprocess.run(down, env=surroundings(self.folder), capture_output=True, check=False)
+
 
 def surroundings(home: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
@@ -115,6 +121,7 @@ def rerun(page: str) -> tuple[str, list[str]]:
             return f"```console\n{''.join(shown)}```"
 
         new = BLOCK.sub(block, page)
+        session.end()
     return new, changed
 
 

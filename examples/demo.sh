@@ -40,6 +40,7 @@ step "A workspace: plain files, fit for git"
 run onepen init "$place"
 touch "$place/.demo"
 cd "$place"
+trap 'onepen down --now >/dev/null' EXIT
 
 step "A sub-agent, in a process of its own, reads, drafts and reports"
 run onepen delegate "$question" --agent researcher --input "$input"

@@ -15,6 +15,9 @@ import pytest
 from onepen.testing.program import LIMIT, PROGRAM, Program, orchestrators
 
 
+pytestmark = pytest.mark.timeout(180)  # it starts up to fifteen programs, one after another
+
+
 def script(delay: float) -> str:
     finding = {"title": "Cones", "text": "# Cones\n\n- cone 6 at 1222 degrees\n"}
     return json.dumps(
@@ -39,7 +42,7 @@ class Home:
         self.folder = folder
         self.onepen = Program(folder)
         self.onepen.ok("init", "ws")
-        self.say(20)
+        self.say(90)
 
     def say(self, delay: float) -> None:
         """The model's second reply comes after so many seconds."""
@@ -149,9 +152,9 @@ def test_detached_it_prints_the_tasks_and_leaves(home: Home) -> None:
 
 
 def test_ctrl_c_once_lets_it_finish_and_twice_ends_it_but_nobody_elses(home: Home) -> None:
-    home.say(2)
+    home.say(5)
     other = home.delegates()
-    home.say(20)
+    home.say(90)
     mine = home.delegates()
     mine.send_signal(signal.SIGINT)
     assert mine.stderr is not None
@@ -174,7 +177,7 @@ def test_down_lets_what_runs_finish_and_now_doesnt(home: Home) -> None:
     ran = home.onepen.ok("-C", "ws", "down")
     assert "waiting for what runs: delegate " in ran.err
     assert ended(child)[0] == 0
-    home.say(20)
+    home.say(90)
     child = home.delegates()
     begun = time.monotonic()
     home.onepen.ok("-C", "ws", "down", "--now")
