@@ -190,7 +190,8 @@ class Attempt:
         """A call that could not be made or paid: the worker's drafts are kept, trying again now can't help."""
         over = error.exit_code == OVER_BUDGET
         nothing = over and not conversation.spent.lost and not conversation.replies
-        reason = f"not started: {error.message}" if nothing else error.message
+        reason = ("not started: " if nothing else "") + error.message
+        reason += f" (next: {error.hint})" if error.hint else ""
         kind: Literal["", "budget"] = "budget" if over else ""
         return AttemptFailed(attempt, reason, False, self._facts(attempt), seconds, kind)
 

@@ -75,6 +75,9 @@ class Desk:
     def book(self, dossier: Dossier, attempt: int) -> None:
         """Books what an attempt cost whose end nobody saw."""
         book_attempt(dossier, attempt, self.clock, 0.0)
+
+    def book_reviews(self, dossier: Dossier, attempt: int) -> None:
+        """Books what reviews of its drafts cost whose end nobody saw."""
         book_reviews(dossier, attempt, self.clock)
 
     def note_review(self, dossier: Dossier) -> tuple[str, ...]:

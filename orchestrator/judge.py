@@ -117,11 +117,11 @@ class Judge:
             message = user(Text(case(dossier.sheet, examined, lookup.read)))
         except TooLong as e:
             return Opinion(name, "none", str(e))
-        conversation = self._conversation(dossier, attempt, definition, served, account)
-        sha = self._prefix(dossier, definition, served).sha
+        prefix = self._prefix(dossier, definition, served)
+        conversation = self._conversation(dossier, attempt, prefix, served, account)
         why = ""
         for _ in range(TRIES):
-            found = _read(await conversation.reply((message,), sha))
+            found = _read(await conversation.reply((message,), prefix.sha))
             if conversation.refusal is not None:
                 return Opinion(name, "none", f"the model refused to judge it{_quoted(conversation.refusal)}")
             if isinstance(found, _Verdict):
@@ -130,7 +130,7 @@ class Judge:
         return Opinion(name, "none", f"its answers held no verdict: {why}")
 
     def _conversation(
-        self, dossier: Dossier, attempt: int, definition: AgentDefinition, served: Served, account: Account
+        self, dossier: Dossier, attempt: int, prefix: Prefix, served: Served, account: Account
     ) -> Conversation:
         waiting = Waiting(lambda text: self._say(dossier, text))
 
@@ -141,8 +141,8 @@ class Judge:
         return Conversation(
             dossier.folder.review(attempt, max(earlier, default=0) + 1),
             ask,
-            self._prefix(dossier, definition, served),
-            agent=definition.id,
+            prefix,
+            agent=REVIEWER,
             turns=TRIES,
             max_tokens=_MAX_TOKENS,
             stored=stored_replies(dossier.folder.review(attempt, k) for k in earlier),

@@ -1,6 +1,7 @@
 """What a new orchestrator finds of the last one: attempts that were alive when it died, and that nobody saw end.
 
-They are booked by their transcripts and journalled as lost, so that `status` and what the day has cost are right.
+They are booked by their transcripts and journalled as lost, so that `status` and what the day has cost are right. A
+review that was cut short is booked, too; what its model had said is used again when the task goes on.
 """
 
 import os
@@ -25,6 +26,9 @@ def recover(desk: Desk, view: View) -> tuple[str, ...]:
     found = []
     for space in spaces:
         for dossier in _touched(desk, space):
+            for draft in dossier.state.drafts:
+                if draft.status == "waiting" and not draft.reviewed:
+                    desk.book_reviews(dossier, draft.attempt)
             if dossier.state.alive and not dossier.damage:
                 lost(desk, dossier)
                 task = dossier.task

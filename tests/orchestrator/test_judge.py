@@ -9,11 +9,14 @@ import anyio
 import pytest
 
 from onepen.memory.ids import ClientId, DraftId, TaskId
+from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.desk import Desk
 from onepen.orchestrator.dossier import open_dossier
 from onepen.orchestrator.errors import OrchestratorFault
 from onepen.orchestrator.events import Judged
 from onepen.orchestrator.models import Served
+from onepen.orchestrator.recover import recover
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import DraftView, TaskView
 from onepen.orchestrator.service import Service
@@ -310,3 +313,15 @@ def test_a_draft_with_a_secret_is_not_sent_to_a_model(make_service: MakeService)
 def test_its_reason_is_shown_and_passed_on_as_one_plain_line(make_service: MakeService) -> None:
     draft = judged(make_service, Model({"verdict": "refuse", "reason": "line 3\x1b[2J\n\u202ethen"}))
     assert not set(draft.reason) & {"\n", "\x1b", "\u202e"}
+
+
+def test_a_review_that_was_cut_short_is_booked_when_the_next_orchestrator_begins(
+    make_service: MakeService, root: Path, clock: FixedClock
+) -> None:
+    judged(make_service, Model("accept"), review="person")
+    view = View(open_workspace(root))
+    for file, word in ((root / "staging/t1/run.jsonl", '"judged"'), (root / "logs/usage-2026-11.jsonl", '"review"')):
+        file.write_text("".join(line for line in file.read_text().splitlines(True) if word not in line))
+    for _ in range(2):
+        recover(Desk(view, clock), view)
+    assert [b.usage.input for b, _ in bookings(view.workspace.space(None)) if b.role == "review"] == [100]
