@@ -16,7 +16,7 @@ from ..staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
 from .commit import Scribe
 from .dossier import EVERYWHERE, Dossier, Scope, added, find_draft, find_task, open_dossier
 from .driver import book_attempt, book_reviews
-from .pens import OwnPen, Pens
+from .pens import WAIT, OwnPen, Pens
 from .plan import DraftState
 from .premises import own
 from .redact import Known
@@ -36,12 +36,13 @@ class Desk:
         scope: Scope = EVERYWHERE,
         *,
         pens: Pens | None = None,
+        wait: float = WAIT,
         known: Known | None = None,
     ) -> None:
         self.view = view
         self.clock = clock
         self._scope = scope
-        self._pens = pens or OwnPen(view, clock)
+        self._pens = pens or OwnPen(view, clock, wait=wait)
         self._known = known or Known()
 
     def scribe(self) -> Scribe:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ..memory.clock import Clock
 from ..memory.ids import AgentId, CardId, ClientId, check_title, id_from_title
@@ -73,7 +73,7 @@ class Service(Reader):
     `user` is the person's login, as it stands in the history; `setup` gives the settings of requests that bring none.
     `known` are the credentials that may get into no file; those of each request are added. Any number of its coroutines
     may run side by side in one event loop. With a held pen (`pens`) that is all of them; without one, what runs work
-    has the pen for itself.
+    has the pen for itself, and who comes meanwhile waits for it ten seconds.
     """
 
     def __init__(
@@ -96,7 +96,14 @@ class Service(Reader):
         self._user = user
         self._setup = setup
         self._pens = pens
+        self._wait = 10.0
         self._known = known
+
+    def waiting(self, seconds: float) -> Self:
+        """This service, but where it has to take the pen it waits for it so long and no longer."""
+        other = copy(self)
+        other._wait = seconds
+        return other
 
     # -- adding ----------------------------------------------------------------------------------------------------
     # `request` names a request that may come again, since its answer was lost on the way: it is done once.
@@ -369,7 +376,7 @@ class Service(Reader):
             return RehearsalDesk(self.workspace, self._clock, self._scope, known=self._secrets())
         from .desk import Desk
 
-        return Desk(self._view, self._clock, self._scope, pens=self._pens, known=self._secrets())
+        return Desk(self._view, self._clock, self._scope, pens=self._pens, wait=self._wait, known=self._secrets())
 
     def _secrets(self) -> "Known":
         """The credentials that this service has been told of: none of them gets into memory."""

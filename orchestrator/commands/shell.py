@@ -26,6 +26,7 @@ Done = TypeVar("Done")
 MOST_TEXT = 1 << 20
 MOST_TASK = 64 << 10
 MOST_WORDS = 8 << 10
+_MOMENT = 0.25  # how long the pen is waited for before it is asked again whether an orchestrator has it
 """Bytes of a text that becomes a file, of a task's text, and of one that becomes a line."""
 
 
@@ -154,7 +155,7 @@ class Shell:
         def over_there(link: "Link") -> "Writer":
             return Remote(link, self.scope)
 
-        return written(self.finder, over_there, lambda: self.service, act)
+        return written(self.finder, over_there, lambda: self.service.waiting(_MOMENT), act)
 
     # -- telling -------------------------------------------------------------------------------------------------
     def answer(self, result: Answer, people: Callable[[], str]) -> None:

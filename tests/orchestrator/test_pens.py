@@ -1,5 +1,6 @@
 """A pen that a process holds for its life, and short requests that come twice."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -55,6 +56,16 @@ def test_a_held_pen_is_lent_and_nobody_else_gets_it(make_service: MakeService, r
     assert holder(open_workspace(root).root) is None
     assert make_service().log("three").commit not in {first.commit, second.commit, None}
     assert [line.rpartition("] ")[2] for line in day_log(root).splitlines()] == ["one", "two", "three"]
+
+
+def test_a_command_may_choose_to_be_told_soon_that_the_pen_is_held(
+    make_service: MakeService, open_pen: OpenPen
+) -> None:
+    open_pen()
+    began = time.monotonic()
+    with pytest.raises(PenHeld):
+        make_service().waiting(0.05).log("one")
+    assert time.monotonic() - began < 5
 
 
 def test_with_nothing_under_way_the_redo_log_is_empty(make_service: MakeService, root: Path, open_pen: OpenPen) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from onepen.testing.program import LIMIT, PROGRAM, Program, orchestrators
 
-
 pytestmark = pytest.mark.timeout(180)  # it starts up to fifteen programs, one after another
 
 
