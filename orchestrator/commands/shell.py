@@ -26,8 +26,8 @@ Done = TypeVar("Done")
 MOST_TEXT = 1 << 20
 MOST_TASK = 64 << 10
 MOST_WORDS = 8 << 10
-_MOMENT = 0.25  # how long the pen is waited for before it is asked again whether an orchestrator has it
 """Bytes of a text that becomes a file, of a task's text, and of one that becomes a line."""
+_MOMENT = 0.25  # seconds that the pen is waited for until it is looked again whether an orchestrator has it
 
 
 class Answer(Protocol):

@@ -46,6 +46,15 @@ def test_standing_parses_no_card_and_no_draft(command: str, workspace: Path) -> 
     assert imported(PARSERS, *command.split(), "-C", str(workspace)) == ""
 
 
+@pytest.mark.parametrize(
+    "command", ["log called Ana", "add project Ofen", "reject x-1 -m no", "approve x-1 --sha256 ab"]
+)
+def test_what_a_running_orchestrator_does_needs_next_to_nothing_here(command: str, workspace: Path) -> None:
+    Program(workspace.parent).ok("up", "-C", str(workspace))
+    found = imported(HEAVY | HELP_ONLY | PARSERS, *command.split(), "-C", str(workspace))
+    assert "imported" not in found
+
+
 @pytest.mark.parametrize("command", ["--help", "--version"])
 def test_help_imports_next_to_nothing(command: str) -> None:
     assert imported(HEAVY | HELP_ONLY, *command.split()) == ""
