@@ -107,6 +107,11 @@ def event_line(event: Event, at: datetime) -> str:
     return json.dumps({**head, **fields}, ensure_ascii=False)
 
 
+def mark_of(kind: type) -> bytes:
+    """What stands in the line of each event of this kind, and in no other line of ours."""
+    return f'"event": {json.dumps(_WORDS[kind])}'.encode()
+
+
 def parse_journal(text: str, path: str) -> Reading:
     """The events of a journal's text in order; a torn last line is no problem, any other unreadable line is one.
 

@@ -4,16 +4,20 @@ They are booked by their transcripts and journalled as lost, so that `status` an
 review that was cut short is booked, too; what its model had said is used again when the task goes on.
 """
 
-import os
 from datetime import timedelta
+from typing import get_args
 
 from ..memory.links import LinkLeadsOut
 from ..memory.view import View
 from ..memory.workspace import Space
 from .desk import Desk
 from .dossier import NOT_OPENED, Dossier, open_dossier, task_ids
-from .events import AttemptLost
+from .events import AttemptEvent, AttemptLost, AttemptStarted, Rebuilt
+from .journal import mark_of
 from .settle import settle
+
+_START = mark_of(AttemptStarted)
+_ENDS = tuple(mark_of(kind) for kind in (*get_args(AttemptEvent), Rebuilt) if kind is not AttemptStarted)
 
 RECENT = timedelta(days=2)
 """How far back a task may have been touched to be looked at; an older one is found when it is resumed."""
@@ -46,13 +50,19 @@ def lost(desk: Desk, dossier: Dossier) -> Dossier:
 
 
 def _touched(desk: Desk, space: Space) -> list[Dossier]:
-    """The tasks of a space whose journal was written lately and can be read."""
+    """The tasks of a space that can be read, and whose journal was written lately and ends within an attempt."""
     since = (desk.clock.now() - RECENT).timestamp()
     found = []
     for task in task_ids(space):
         try:
-            if os.lstat(space.staging(task) / "run.jsonl").st_mtime >= since:
+            journal = space.staging(task) / "run.jsonl"
+            if journal.lstat().st_mtime >= since and _may_be_alive(journal.read_bytes()):
                 found.append(open_dossier(space, task, desk.clock))
         except (*NOT_OPENED, LinkLeadsOut, OSError):
             continue  # one task that can't be read keeps no orchestrator from beginning; doctor names it
     return found
+
+
+def _may_be_alive(journal: bytes) -> bool:
+    """Whether an attempt was started after the last that ended, by the bare words: thousands of tasks are looked at."""
+    return journal.rfind(_START) > max(map(journal.rfind, _ENDS))

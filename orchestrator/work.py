@@ -27,11 +27,11 @@ from .plan import STOPPED, AskPerson, DraftState, due
 from .premises import own
 from .projects import project_of
 from .rebuild import rebuild
-from .recover import lost
+from .recover import lost, recover
 from .rehearsal import foretold
 from .requests import DelegateRequest
 from .results import DelegateResult, TaskView, UsageTotals
-from .settle import Settled, settle
+from .settle import Settled
 from .setup import Setup
 from .stop import StopSign
 from .usage import place as usage_place
@@ -237,7 +237,7 @@ class Work:
         try:
             scribe.reconcile(self._workspace.spaces())
             if not (scribe.rehearsed or scribe.lent):
-                settle(self._desk.view, self._desk.clock, self._workspace.spaces())
+                recover(self._desk, self._desk.view)
         except BaseException:
             scribe.close()
             raise

@@ -238,6 +238,15 @@ def test_what_died_with_the_last_orchestrator_is_booked_and_told_when_the_next_b
     assert anyio.run(begin) == ()
 
 
+def test_a_command_that_is_the_orchestrator_itself_does_the_same(make_service: MakeService, root: Path) -> None:
+    interrupted(make_service, root)
+    pool = Held()
+    pool.go.set()
+    anyio.run(make_service(pool=pool, script=[]).delegate, DelegateRequest(("two",)))
+    assert make_service().status().spend_today_usd == 0.25
+    assert '"attempt_lost"' in (root / "staging/t1/run.jsonl").read_text()
+
+
 def test_an_attempt_of_an_earlier_orchestrator_does_not_run(
     make_service: MakeService, root: Path, clock: FixedClock
 ) -> None:
