@@ -18,7 +18,7 @@ from ..setup import Profile
 from .address import address_of, host_of, on_this_machine
 from .clients import CONNECT_SECONDS, Clients
 from .ear import Ear
-from .failure import TRIES, TRIES_UNREACHED, Again, Answered, CallBroken, Final, judged
+from .failure import TRIES, TRIES_SILENT, TRIES_UNREACHED, Again, Answered, CallBroken, Final, judged
 from .price import Price
 from .prices import price_of
 from .quota import quota
@@ -141,7 +141,8 @@ class Claude:
                 return Again(f"{place}: no connection within {CONNECT_SECONDS:g} s")
             case httpx2.TimeoutException():
                 key = f"profiles.{self._profile.name}.silence_seconds"
-                return Again(f"{place}: not a byte came for {self._profile.silence_seconds:g} s ({key})")
+                silence = f"not a byte came for {self._profile.silence_seconds:g} s ({key})"
+                return Again(f"{place}: {silence}", tries=TRIES_SILENT)
             case httpx2.ConnectError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 return Final(f"{place}: its certificate can't be trusted: {_one_line(error)}", None, 2)
             case httpx2.ConnectError():

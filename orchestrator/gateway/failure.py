@@ -20,6 +20,9 @@ TRIES = 6
 TRIES_UNREACHED = 4
 """The same where nobody answers at an address of this machine: a server that isn't running is told soon."""
 
+TRIES_SILENT = 3
+"""The same where a server took the call and said nothing: each try has waited for long, and may be paid."""
+
 _STATUS_OF = {
     "invalid_request_error": 400,
     "authentication_error": 401,

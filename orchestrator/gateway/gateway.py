@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING
 
 import anyio
@@ -241,6 +242,9 @@ class _Call:
             raise self._impatient(reason, seconds)
 
     def _impatient(self, reason: str, seconds: float) -> CallFailed:
+        if seconds == inf:
+            patience = f"{self.served.patience_seconds:g} s (patience_seconds)"
+            return CallFailed(f"{reason}; this one's turn did not come within {patience}", hint=self._hint)
         return CallFailed(
             f"{reason}; it takes calls again at {self._gateway.back_at(seconds)}, in {_in_words(seconds)}",
             hint=self._hint,

@@ -19,7 +19,8 @@ class Limiter:
         self._changed = anyio.Event()
 
     async def admit(self, patience: float, waiting: Callable[[float], AbstractContextManager[None]]) -> Ticket | float:
-        """Lets the call out when its turn has come; or the seconds that it would have to wait, if it is too long.
+        """Lets the call out when its turn has come; or gives the seconds that it would have to wait, if that is longer
+        than `patience`, infinite ones where its turn just didn't come.
 
         `waiting` is entered, with the seconds as far as they are known, when the call can't go out at once.
         """
@@ -33,7 +34,7 @@ class Limiter:
             with anyio.move_on_after(patience):
                 async with self._queue:
                     return await self._turn(began + patience)
-        return patience
+        return inf
 
     async def _turn(self, deadline: float) -> Ticket | float:
         while (seconds := self.pace.wait(now := anyio.current_time())) > 0:

@@ -117,6 +117,13 @@ def test_a_server_that_says_nothing_is_left_after_a_while(calls: MakeCalls) -> N
     assert "not a byte came for 0.2 s (profiles.own.silence_seconds)" in call.lost[0].reason
 
 
+def test_a_server_that_stays_silent_is_told_after_three_tries(calls: MakeCalls) -> None:
+    call = calls([{"fault": "silent"}], profile={"silence_seconds": 0.05})
+    with pytest.raises(CallFailed, match="tried 3 times"):
+        call()
+    assert len(call.api.asked) == 3
+
+
 def test_a_drip_ends_with_the_calls_own_time(calls: MakeCalls) -> None:
     used = {"input": 70, "output": 9}
     call = calls([{"reply": "slow " * 500, "usage": used, "fault": {"kind": "drip", "bytes": 500, "seconds": 0.7}}])

@@ -141,6 +141,29 @@ def test_a_probe_that_is_given_up_does_not_stop_the_others() -> None:
     assert ends == [25.0]
 
 
+def test_a_call_whose_turn_does_not_come_ends_with_its_patience() -> None:
+    async def forever(request: ModelRequest, ear: Ear) -> ModelReply:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    async def work() -> None:
+        gateway = Gateway()
+
+        async def call(patience: float, *acts: Act) -> None:
+            served = Served(Acts(list(acts)), limit="one", patience_seconds=patience)
+            await gateway.reply(served, request(), ACCOUNT, on_lost=lambda lost: None, waiting=nobody_waits)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(call, 1_800.0, breaks(Again("429", 20.0, throttled=True)), forever)
+            await anyio.sleep(21)
+            with pytest.raises(CallFailed, match=r"turn did not come within 30 s \(patience_seconds\)"):
+                await call(30.0, says("never"))
+            assert anyio.current_time() == 51.0
+            group.cancel_scope.cancel()
+
+    timelapse.run(work)
+
+
 def test_an_error_of_another_model_passes_as_it_is_and_is_no_lost_call() -> None:
     async def exhausted(request: ModelRequest, ear: Ear) -> ModelReply:
         raise OnepenError("no rule fits")

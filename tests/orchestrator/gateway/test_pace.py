@@ -129,6 +129,7 @@ def test_who_comes_later_is_told_at_once_that_the_server_is_closed_for_long() ->
     crew = Crew(server)
     crew.work(20)
     assert len(server.tries) == 8 and len(crew.failed) == 20
+    assert not crew.waits
 
 
 def test_a_call_that_never_got_its_turn_ends_with_its_patience() -> None:
