@@ -89,6 +89,17 @@ def measure(rounds: int) -> dict[str, object]:
     return document(figures, imports)
 
 
+def machine() -> dict[str, object]:
+    """What it was measured on."""
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),
+        "onepen": importlib.metadata.version("onepen"),
+    }
+
+
 def document(figures: tuple[Figure, ...], imports: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
     """Figures with their ratios to the two references, and what the machine was."""
     bare, typer = figures[0], figures[1]
@@ -100,15 +111,8 @@ def document(figures: tuple[Figure, ...], imports: Mapping[str, tuple[str, ...]]
         }
         for one in figures
     ]
-    machine = {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 2),
-        "onepen": importlib.metadata.version("onepen"),
-    }
     return {
-        "machine": machine,
+        "machine": machine(),
         "figures": rows,
         "heavy_imports": {name: list(found) for name, found in imports.items()},
     }
@@ -116,10 +120,10 @@ def document(figures: tuple[Figure, ...], imports: Mapping[str, tuple[str, ...]]
 
 def table(result: Mapping[str, object]) -> str:
     """The same for people."""
-    machine, rows, imports = result["machine"], result["figures"], result["heavy_imports"]
-    assert isinstance(machine, dict) and isinstance(rows, list) and isinstance(imports, dict)
+    where, rows, imports = result["machine"], result["figures"], result["heavy_imports"]
+    assert isinstance(where, dict) and isinstance(rows, list) and isinstance(imports, dict)
     lines = [
-        "onepen {onepen} on Python {python}, {system}, {cores} cores, load {load}".format(**machine),
+        "onepen {onepen} on Python {python}, {system}, {cores} cores, load {load}".format(**where),
         "",
         f"{'':34}{'median':>10}{'least':>10}{'most':>10}{'peak':>10}{'× bare':>9}{'× typer':>9}",
     ]
