@@ -16,6 +16,7 @@ import pytest
 from onepen.testing.program import PROGRAM
 from onepen.testing.story import Story
 
+HANGS = 60
 NOTES = "Cones\ncone 6 was reached at 1222 degrees\nthe kiln was cold again at noon\n"
 
 
@@ -32,10 +33,13 @@ class Crowd:
     over: threading.Event = field(default_factory=threading.Event)
 
     def shell(self, *words: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [PROGRAM, "-C", self.story.workspace, *words], cwd=self.story.home, stdin=subprocess.DEVNULL,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.story.home)}, capture_output=True, timeout=120,
-        )  # fmt: skip
+        try:
+            done = subprocess.run(
+                [PROGRAM, "-C", self.story.workspace, *words], cwd=self.story.home, stdin=subprocess.DEVNULL,
+                env={"PATH": os.environ["PATH"], "HOME": str(self.story.home)}, capture_output=True, timeout=HANGS,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as e:
+            return -1, "", f"hung for {HANGS} s: {(e.stderr or b'').decode()}"
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def work(self, number: int) -> None:
@@ -80,6 +84,7 @@ class Crowd:
             self.wrong.append(f"{verb}: exit {code}: {err}")
 
 
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize(
     ("clients", "kills", "seconds"),
     [pytest.param(6, 5, 6), pytest.param(20, 50, 60, marks=[pytest.mark.long, pytest.mark.timeout(900)])],

@@ -48,7 +48,9 @@ BEGIN = (
     "onepen -C ws add project Ofen --id ofen --client mueller",
     'echo "German, formal Sie, never prices." > ws/clients/mueller/BRIEF.md',
 )
-DELEGATE = "onepen -C ws delegate Newsletter --agent writer --client mueller --project ofen --input n.md --model sonnet --json"
+DELEGATE = (
+    "onepen -C ws delegate Newsletter --agent writer --client mueller --project ofen --input n.md --model sonnet --json"
+)
 REST = (
     f"{DELEGATE} > told.json",
     "STORY_T=$(field tasks.0.task < told.json); test $(field tasks.0.status < told.json) = in_review",
@@ -73,8 +75,7 @@ def home(tmp_path: Path) -> Path:
 def test_content_with_a_voice_and_an_edit_of_ones_own(home: Path) -> None:
     with MessagesApi(RULES) as api, Story(home, api.env) as story:
         story.tell(*BEGIN, *REST)
-        asked = [seen.body for seen in api.requests if seen.path == "/v1/messages"]
-        assert "never prices" in json.dumps(asked[0]["system"])
+        assert "never prices" in json.dumps(api.asked[0].body["system"])
 
 
 def test_the_same_with_the_orchestrator_killed_before_every_line(home: Path) -> None:
@@ -129,7 +130,7 @@ def test_a_task_that_was_left_alone_is_there_afterwards(home: Path) -> None:
 
 def turns(api: MessagesApi) -> list[int]:
     """Which call of the writer's conversation each request was."""
-    asked = [seen.body for seen in api.requests if seen.path == "/v1/messages"]
+    asked = [seen.body for seen in api.asked]
     return [sum(m["role"] == "assistant" for m in a["messages"]) + 1 for a in asked if "tool_choice" not in a]
 
 
