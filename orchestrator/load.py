@@ -69,11 +69,12 @@ def _ties(clients: Mapping[str, str], workspace: str) -> dict[str, str]:
 
 def _profile(name: str, table: ProfileTable, env: Mapping[str, str], *, look: bool) -> Profile:
     url, key_env, token_env = table.base_url, table.key_env, table.token_env
-    lacks = ""
+    lacks, found = "", ""
     if name == ORDINARY and not (url or key_env or token_env or table.keyring):
         # Where the config names no server and no key of its own, the environment's go together.
         url = _url(env)
         key, token = _secret(env, KEY), _secret(env, TOKEN)
+        key_env, token_env = KEY, TOKEN
     else:
         key = None if key_env is None else _secret(env, key_env)
         token = None if token_env is None else _secret(env, token_env)
@@ -81,6 +82,9 @@ def _profile(name: str, table: ProfileTable, env: Mapping[str, str], *, look: bo
         lacks = f"the environment has no {' and no '.join(missing)}" if missing else ""
         if table.keyring and key is None:
             key, lacks = key_from_keyring(name) if look else (None, "its key was not looked for in the keyring")
+            found = "the keyring" if key is not None else ""
+    named = [variable for variable, value in ((key_env, key), (token_env, token)) if value is not None]
+    found = found or " and ".join(variable for variable in named if variable is not None)
     aliases = {"sonnet": table.sonnet, "opus": table.opus, "haiku": table.haiku}
     return Profile(
         name=name,
@@ -95,6 +99,7 @@ def _profile(name: str, table: ProfileTable, env: Mapping[str, str], *, look: bo
         call_seconds=table.call_seconds,
         patience_seconds=table.patience_seconds,
         lacks=lacks,
+        found=found,
     )
 
 

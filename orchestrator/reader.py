@@ -32,6 +32,7 @@ from .views import draft_view, written
 
 if TYPE_CHECKING:
     from .review import Reviewer
+    from .tally import By, UsageResult
 
 
 class Reader:
@@ -124,6 +125,15 @@ class Reader:
         from ..memory.layers import layers
 
         return ContextResult(layers(self._view, self.workspace.space(client), self._clock.now().date()))
+
+    def usage(
+        self, client: str | None = None, *, by: "By" = "day", since: date | None = None, until: date | None = None
+    ) -> "UsageResult":
+        """What model calls used and cost from one day to another; without a client, in all spaces together."""
+        from .tally import tally
+
+        spaces = self.workspace.spaces() if client is None else (self.workspace.space(client),)
+        return tally(spaces, by, since=since, until=until, client=client)
 
     def history(self, client: str | None = None, *, limit: int = 50) -> HistoryResult:
         """The latest commits of a space, newest first."""

@@ -29,7 +29,7 @@ class Profile:
 
     `base_url` None is Anthropic's own; `key` goes into X-Api-Key, `token` into Authorization. `local` admits loopback
     addresses only. `models` says what `sonnet`, `opus` and `haiku` mean; `prices` are by model id. `lacks` says why a
-    key that the person's config names isn't there.
+    key that the person's config names isn't there, `found` where the one that is there was found.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Profile:
     call_seconds: float = 900.0
     patience_seconds: float = 1_800.0
     lacks: str = ""
+    found: str = ""
 
     @property
     def usable(self) -> bool:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...memory.workspace import Space
 from ...subagents.model import Listener, ModelReply, ModelRequest, OnLost
+from ..caps import caps_in_force
 from ..choice import model_of
 from ..desk import Desk
-from ..gateway.account import Account, Amount, Caps
+from ..gateway.account import Account, Caps
 from ..models import Models, Served
 from ..requests import DelegateRequest, Notice, OnEvent
 from ..results import DelegateResult, DraftsResult, DraftView
@@ -59,7 +60,7 @@ def talk_of(
     def connect(session: Session | None, asked: str | None) -> Line:
         name = model_of(setup, asked, None, space.client) if asked or session is None else session.model
         served = models(name, main_definition(), space.client)
-        caps = setup.caps.tightened(Caps(task_usd=budget_usd))
+        caps = caps_in_force(desk.view.workspace.settings.limits, setup.caps, budget_usd=budget_usd)
         return Line(name, lambda chat: _ask(workshop, served, _account(space, chat, caps), on_event))
 
     house = House(
@@ -85,9 +86,7 @@ def _free(desk: Desk, ids: Ids) -> str:
 
 
 def _account(space: Space, chat: Session, caps: Caps) -> Account:
-    usage, cost = chat.spent
-    tokens = usage.prompt_total + usage.output
-    return Account(space.client, f"chat {chat.id}", MAIN, caps, Amount(cost, tokens))
+    return Account(space.client, f"chat {chat.id}", MAIN, caps, chat.spent)
 
 
 def _ask(workshop: Workshop, served: Served, account: Account, on_event: OnEvent) -> Ask:
@@ -106,12 +105,16 @@ def _ask(workshop: Workshop, served: Served, account: Account, on_event: OnEvent
 
 def _book(space: Space, booked: Booked, clock: "Clock") -> None:
     line = Booking(
-        task=f"chat-{booked.session}",
-        attempt=booked.turn,
+        task="",
+        attempt=0,
         agent=MAIN,
         model=booked.model,
         usage=booked.usage,
-        cost_usd=booked.cost_usd or 0.0,
+        cost_usd=booked.cost_usd,
         seconds=booked.seconds,
+        role="main",
+        lost=booked.lost,
+        chat=booked.session,
+        turn=booked.turn,
     )
     book(space, line, clock.now())

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...subagents.messages import Block, Message, Text, ToolResult, ToolUse
-from ...subagents.model import ToolSpec, Usage
+from ...subagents.model import ToolSpec
+from ..gateway.account import Amount
 from .lines import Asked, Begun, Ended, Line, Lost, Made, Replied, Resulted
 
 INTERRUPTED = "interrupted: onepen ended before this was done"
@@ -59,13 +60,14 @@ class Session:
         return self.begun.model
 
     @property
-    def spent(self) -> tuple[Usage, float]:
-        """Tokens and US dollars of all calls so far, lost ones too; what has no known price counts as nothing."""
-        usage, cost = Usage(), 0.0
+    def spent(self) -> Amount:
+        """What all calls so far cost, lost ones too; those without a known price count by their tokens."""
+        amount = Amount()
         for line in self.lines:
             if isinstance(line, Replied | Lost):
-                usage, cost = usage + line.usage, cost + (line.cost_usd or 0.0)
-        return usage, cost
+                tokens = line.usage.prompt_total + line.usage.output
+                amount = amount + (Amount(0.0, tokens) if line.cost_usd is None else Amount(line.cost_usd))
+        return amount
 
     def plus(self, *lines: Line) -> "Session":
         return replace(self, lines=(*self.lines, *lines))

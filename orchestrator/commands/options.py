@@ -24,6 +24,14 @@ Detach = Annotated[bool, typer.Option("--detach", help="Don't wait: the orchestr
 Foreground = Annotated[
     bool, typer.Option("--foreground", help="Do it in this process, with no orchestrator in the background.")
 ]
+Profile = Annotated[
+    str | None,
+    typer.Option("--profile", metavar="NAME", help="The profile of your config to go through; a client's tie holds."),
+]
+Budget = Annotated[
+    float | None,
+    typer.Option("--budget", metavar="USD", min=0, help="At most so many US dollars, within the caps."),
+]
 Reason = Annotated[
     str | None,
     typer.Option("-m", "--message", metavar="TEXT", help="Why; '-' reads it from stdin. [asked for on a terminal]"),

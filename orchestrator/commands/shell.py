@@ -62,6 +62,7 @@ class Shell:
         self.common = common
         self.terminal = terminal
         self.env = env
+        self.via: str | None = None  # the profile of --profile
 
     # -- where ---------------------------------------------------------------------------------------------------
     @property
@@ -127,7 +128,7 @@ class Shell:
         """The person's settings and credentials, from the environment of this shell and their config."""
         from ..load import load_setup
 
-        return load_setup(self.env, self.service.workspace.settings.id)
+        return load_setup(self.env, self.service.workspace.settings.id, via=self.via)
 
     def check_free(self) -> None:
         """Raise PenHeld where an orchestrator runs: it holds the pen for as long as it likes, so waiting is no use."""

@@ -7,7 +7,7 @@ Importing it is cheap: what a command needs is imported when it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import process, reading, talking, working, writing
+from . import configuring, process, reading, talking, working, writing
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,14 @@ _TURN = (
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
     "drafts_waiting, spend_today_usd, sandbox, clients, cards, recovery_pending, next, client_titles}"
+)
+
+_ROW = "name, bookings, input, cache_write, cache_read, output, cost_usd, unpriced_tokens, lost_calls, seconds"
+_USAGE = f"{{by, since, until, client, rows: [{{{_ROW}}}], totals: {{{_ROW}}}, layers: {{}}, warnings: []}}"
+_CONFIG = (
+    "{config, exists, workspace, works: [{client, model, profile, problem}], profiles: [{name, base_url, credential, "
+    "usable, lacks, model, aliases, local, prices}], clients: {CLIENT: PROFILE}, caps: [{name, value, source}], "
+    "idle_seconds, policy}"
 )
 
 _ORCHESTRATOR = "{orchestrator: {pid, since, version} | null, started, ended, ran}"
@@ -242,6 +250,24 @@ ROWS: tuple[Row, ...] = (
         ("onepen history", "onepen history --limit 5 --json"),
         "{commits: [{id, time, who, what, draft, agent, task, reviewer, sources, paths}]}",
     ),
+    Row(
+        "usage",
+        configuring.usage,
+        "Sum up what model calls used and cost, by day, model, agent or client.",
+        ("onepen usage", "onepen usage --by model --since 2026-11-01", "onepen usage --client acme --json"),
+        _USAGE,
+    ),
+    Row(
+        "config show",
+        configuring.config_show,
+        "Show which model works where, through which profile, what it may cost, and who has to agree.",
+        ("onepen config show", "onepen config show --json"),
+        _CONFIG,
+        takes_client=False,
+    ),
 )
 
-GROUPS = {"add": "Add a client, a project, an agent or a finding."}
+GROUPS = {
+    "add": "Add a client, a project, an agent or a finding.",
+    "config": "Show your own settings and what is in force.",
+}

@@ -11,7 +11,7 @@ from ...memory.errors import OnepenError
 from . import streams
 from .answering import Follower
 from .failure import BadText, told
-from .options import Foreground
+from .options import Foreground, Profile
 from .running import here, reached, tell_press
 from .shell import MOST_TASK, Shell
 from .working import resolved
@@ -36,11 +36,13 @@ def ask(
     shell: Shell,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What you want to know; '-' reads it from stdin.")],
     model: _Model = None,
+    profile: Profile = None,
     budget: _Budget = None,
     foreground: Foreground = False,
 ) -> int:
     from ..requests import ChatRequest
 
+    shell.via = profile
     words = shell.text(text, "TEXT", MOST_TASK)
     request = ChatRequest(words, None, shell.client, resolved(model), budget)
     follower = Follower(shell, live=shell.terminal.talks and not shell.common.json)
@@ -56,11 +58,13 @@ def chat(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a chat.")] = False,
     model: _Model = None,
+    profile: Profile = None,
     budget: _Budget = None,
     foreground: Foreground = False,
 ) -> int:
     from ..requests import ChatRequest
 
+    shell.via = profile
     if session is not None and not resume:
         raise BadText(f"SESSION {session}: to go on with a chat, say --resume", hint=f"onepen chat --resume {session}")
     going = _found(shell, session or "last") if resume else None

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from .failure import BadText
-from .options import Detach, DraftArguments, DryRun, Foreground, Reason, Review, TaskArgument
+from .options import Budget, Detach, DraftArguments, DryRun, Foreground, Profile, Reason, Review, TaskArgument
 from .shell import MOST_TASK, Shell
 from .values import given_ids, reason
 
@@ -35,8 +35,10 @@ def delegate(
     ] = "person",
     answer: Annotated[bool, typer.Option("--answer", help="Print the answer and file no draft.")] = False,
     model: Annotated[
-        str | None, typer.Option(metavar="ID", help="The model: offline, or scripted:FILE in tests. [offline]")
+        str | None, typer.Option(metavar="ID", help="The model: a name, offline, or scripted:FILE in tests.")
     ] = None,
+    profile: Profile = None,
+    budget: Budget = None,
     max_turns: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="At most so many model calls an attempt.")
     ] = None,
@@ -65,14 +67,23 @@ def delegate(
         model=resolved(model),
         max_turns=max_turns,
         time_limit=time_limit,
+        budget_usd=budget,
     )
+    shell.via = profile
     return run(shell, "delegate", {"request": request}, Place(dry_run, foreground, detach))
 
 
-def resume(shell: Shell, task: TaskArgument, foreground: Foreground = False, dry_run: DryRun = False) -> int:
+def resume(
+    shell: Shell,
+    task: TaskArgument,
+    budget: Budget = None,
+    foreground: Foreground = False,
+    dry_run: DryRun = False,
+) -> int:
     from .running import Place, run
 
-    return run(shell, "resume", {"task": task}, Place(dry_run, foreground))
+    args = {"task": task} if budget is None else {"task": task, "budget_usd": budget}
+    return run(shell, "resume", args, Place(dry_run, foreground))
 
 
 def send_back(

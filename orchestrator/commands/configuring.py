@@ -1,0 +1,41 @@
+"""Commands that tell of money and settings: `usage`, and `config show`; they only read."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from .shell import Shell
+
+By = Literal["day", "model", "agent", "client"]
+
+
+def usage(
+    shell: Shell,
+    since: Annotated[str | None, typer.Option(metavar="DAY", help="Not before this day, such as 2026-11-01.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="DAY", help="Not after this day.")] = None,
+    by: Annotated[By, typer.Option(help="What the rows are.")] = "day",
+) -> int:
+    from . import spending
+    from .values import days
+
+    first, last = days(since, until)
+    result = shell.service.usage(shell.client, by=by, since=first, until=last)
+    shell.answer(result, lambda: spending.used(result, shell.terminal))
+    return 0
+
+
+def config_show(shell: Shell) -> int:
+    from ...memory.workspace import NoWorkspace
+    from ..config import config_file
+    from ..explain import explain
+    from ..load import load_setup
+    from . import spending
+
+    try:
+        workspace = shell.service.workspace
+    except NoWorkspace:
+        result = explain(load_setup(shell.env, ""), config_file(), None)
+    else:
+        result = explain(shell.setup, config_file(), workspace)
+    shell.answer(result, lambda: spending.settings(result, shell.terminal))
+    return 0

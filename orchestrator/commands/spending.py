@@ -1,0 +1,131 @@
+"""What was spent and what may be, as people read it: `onepen usage` and `onepen config show`."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from .ink import ink
+from .terminal import Terminal
+from .text import count, one_line, pad, width, wrap
+
+if TYPE_CHECKING:
+    from ..explain import ConfigResult, ProfileView, WorksView
+    from ..tally import UsageResult, UsageRow
+
+_HEAD = ("", "input", "cache write", "cache read", "output", "cost")
+_CAPS = {
+    "task_usd": ("a task", "USD"),
+    "day_usd": ("a day", "USD"),
+    "client_day_usd": ("a client's day", "USD"),
+    "task_tokens": ("a task, price unknown", "tokens"),
+    "day_tokens": ("a day, price unknown", "tokens"),
+}
+
+
+def used(result: "UsageResult", terminal: Terminal) -> str:
+    """The range that was understood, a row each, and the sum."""
+    lines = [f"By {result.by}, from {result.since or 'the beginning'} to {result.until or 'today'}:\n\n"]
+    if not result.rows:
+        return lines[0] + "No model calls were booked.\n"
+    rows = [_HEAD, *(_used(row) for row in result.rows)]
+    if len(result.rows) > 1:
+        rows.append(_used(result.totals))
+    lines.append(_right(rows, terminal))
+    if unknown := result.totals.unpriced_tokens:
+        told = f"{unknown:,} tokens have no known price and are in no sum of money (onepen config show)"
+        lines.append(wrap(told + "\n", terminal.columns))
+    if result.totals.lost_calls:
+        lost = count(result.totals.lost_calls, "call")
+        lines.append(wrap(f"{lost} gave no whole reply; what they used is in the sums\n", terminal.columns))
+    lines += [wrap(f"note: {one_line(warning)}\n", terminal.columns) for warning in result.warnings]
+    return "".join(lines)
+
+
+def _used(row: "UsageRow") -> tuple[str, ...]:
+    u = row.usage
+    tokens = (f"{n:,}" for n in (u.input, u.cache_write, u.cache_read, u.output))
+    return (one_line(row.name), *tokens, money(row.cost_usd))
+
+
+def money(usd: float | None) -> str:
+    """An amount for people: cents, and more digits where there would be none to see."""
+    if usd is None:
+        return "unknown"
+    return f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
+
+
+def _right(rows: Sequence[tuple[str, ...]], terminal: Terminal) -> str:
+    """Names to the left, numbers to the right; on a narrow screen one field a line."""
+    widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]))]
+    if sum(widths) + 2 * len(widths) - 2 > terminal.columns:
+        return "".join(_stacked(row) for row in rows[1:])
+    lines = []
+    for row in rows:
+        numbers = (_before(field, w) for field, w in zip(row[1:], widths[1:], strict=True))
+        lines.append("  ".join([pad(row[0], widths[0]), *numbers]).rstrip() + "\n")
+    return ink(lines[0].rstrip("\n"), "dim", terminal) + "\n" + "".join(lines[1:])
+
+
+def _before(text: str, columns: int) -> str:
+    return " " * (columns - width(text)) + text
+
+
+def _stacked(row: tuple[str, ...]) -> str:
+    return f"{row[0]}\n" + "".join(f"  {name} {field}\n" for name, field in zip(_HEAD[1:], row[1:], strict=True))
+
+
+def settings(result: "ConfigResult", terminal: Terminal) -> str:
+    """Each thing that is in force, with the place where it is set."""
+    return "".join(_settings(result, terminal))
+
+
+def _settings(result: "ConfigResult", terminal: Terminal) -> Iterator[str]:
+    there = "" if result.there else "  (not there yet)"
+    yield wrap(f"config: {one_line(str(result.config))}{there}\n", terminal.columns)
+    if result.workspace is not None:
+        yield wrap(f"workspace: {one_line(result.workspace)}\n", terminal.columns)
+    yield "\n" + ink("Who works where no model is named", "bold", terminal) + "\n"
+    yield _indented([_works(one) for one in result.works], terminal)
+    yield "\n" + ink("Profiles", "bold", terminal) + "\n"
+    yield _indented([_profile(profile) for profile in result.profiles], terminal)
+    if result.ties:
+        yield "\n" + ink("Clients tied to a profile", "bold", terminal) + "\n"
+        yield _indented(sorted(result.ties.items()), terminal)
+    yield "\n" + ink("Caps", "bold", terminal) + "\n"
+    yield _indented([_cap(cap.name, cap.value, cap.source) for cap in result.caps], terminal)
+    yield "\n" + ink("Who has to agree to a draft", "bold", terminal) + "\n"
+    yield result.policy
+
+
+def _works(one: "WorksView") -> tuple[str, str]:
+    where = "here" if one.client is None else f"clients/{one.client}"
+    if one.model is None:
+        return where, f"none: {one_line(one.problem)}"
+    through = f" through profile {one.profile}" if one.profile is not None and one.model != "offline" else ""
+    return where, one_line(one.model) + through
+
+
+def _profile(profile: "ProfileView") -> tuple[str, str]:
+    says = [profile.base_url]
+    says += [f"key from {profile.credential}"] if profile.credential else []
+    says += [f"model {profile.model}"] if profile.model else []
+    says += [f"{alias} = {id_}" for alias, id_ in profile.aliases.items()]
+    says += ["this machine only"] if profile.local else []
+    if not profile.usable:
+        says.append(f"can't be used: {profile.lacks or 'no key and no server'}")
+    return one_line(profile.name), one_line(", ".join(says))
+
+
+def _cap(name: str, value: float, source: str) -> tuple[str, str, str]:
+    what, unit = _CAPS[name]
+    amount = f"${value:,.2f}" if unit == "USD" else f"{value:,.0f} tokens"
+    return what, amount, f"by {source}"
+
+
+def _indented(rows: Sequence[tuple[str, ...]], terminal: Terminal) -> str:
+    """The rows as columns; the last one is wrapped, never cut: it is there to be read to its end."""
+    widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]) - 1)] if rows else []
+    lines = []
+    for row in rows:
+        head = "".join(pad(field, w + 2) for field, w in zip(row, widths, strict=False))
+        lines.append(wrap(f"  {head}{row[-1]}\n", terminal.columns, "    "))
+    return "".join(lines)

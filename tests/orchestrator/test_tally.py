@@ -1,0 +1,63 @@
+"""Sums of what was booked: whole numbers of tokens, money that is known, and what isn't told apart."""
+
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+
+from onepen.memory.ids import ClientId
+from onepen.memory.workspace import Space
+from onepen.orchestrator.tally import By, tally
+from onepen.orchestrator.usage import Booking, book
+from onepen.subagents.model import Usage
+
+DAYS = ("2026-11-29T23:59:00+01:00", "2026-11-30T00:01:00+01:00", "2026-12-01T09:00:00+01:00")
+
+
+@pytest.fixture
+def spaces(tmp_path: Path) -> tuple[Space, ...]:
+    """Three days' bookings of the house and of a client."""
+    house, acme = Space(tmp_path, None), Space(tmp_path, ClientId("acme"))
+    one = Usage(10, 7, 100, 50)
+    for k, time in enumerate(DAYS):
+        now = datetime.fromisoformat(time)
+        book(house, Booking(f"t{k}", 1, "writer", "big", one, 0.1, 2.0, lost=k), now)
+        book(acme, Booking(f"t{k}", 1, "researcher", "small", one, None), now)
+        book(house, Booking("", 0, "main", "big", one, 0.2, role="main", chat="s", turn=k), now)
+    return house, acme
+
+
+def rows(
+    spaces: tuple[Space, ...], by: By, since: date | None = None, until: date | None = None
+) -> list[tuple[str, float | None, int]]:
+    return [(r.name, r.cost_usd, r.unpriced_tokens) for r in tally(spaces, by, since=since, until=until).rows]
+
+
+def test_by_day_model_agent_and_client(spaces: tuple[Space, ...]) -> None:
+    assert rows(spaces, "day") == [("2026-11-29", 0.3, 167), ("2026-11-30", 0.3, 167), ("2026-12-01", 0.3, 167)]
+    assert rows(spaces, "model") == [("big", 0.9, 0), ("small", None, 501)]
+    assert rows(spaces, "agent") == [("main", 0.6, 0), ("writer", 0.3, 0), ("researcher", None, 501)]
+    assert rows(spaces, "client") == [("(house)", 0.9, 0), ("acme", None, 501)]
+
+
+def test_the_days_of_a_range_are_both_included(spaces: tuple[Space, ...]) -> None:
+    day = date(2026, 11, 30)
+    assert [name for name, _, _ in rows(spaces, "day", since=day, until=day)] == ["2026-11-30"]
+    assert rows(spaces, "day", since=date(2027, 1, 1)) == []
+
+
+def test_sums_are_exact(spaces: tuple[Space, ...]) -> None:
+    """Field case 39: what was read from the cache is counted once, and nothing is counted twice."""
+    totals = tally(spaces, "day").totals.as_json()
+    assert {key: totals[key] for key in ("input", "cache_write", "cache_read", "output")} == {
+        "input": 90,
+        "cache_write": 63,
+        "cache_read": 900,
+        "output": 450,
+    }
+    assert (totals["cost_usd"], totals["unpriced_tokens"], totals["lost_calls"]) == (0.9, 501, 3)
+
+
+def test_nothing_costs_nothing(tmp_path: Path) -> None:
+    result = tally([Space(tmp_path, None)], "day")
+    assert (result.rows, result.totals.cost_usd) == ((), 0.0)
