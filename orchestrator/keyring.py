@@ -10,12 +10,12 @@ SERVICE = "onepen"
 def key_from_keyring(profile: str) -> tuple[Secret | None, str]:
     """The key, and "" or why there is none; the keyring may ask the person to unlock it."""
     try:
-        keyring = importlib.import_module("keyring")
+        keyring, errors = importlib.import_module("keyring"), importlib.import_module("keyring.errors")
     except ImportError:
         return None, "its key is in the keyring, and reading it needs: pip install 'onepen[keyring]'"
     try:
         value = keyring.get_password(SERVICE, profile)
-    except Exception as e:  # noqa: BLE001 - each system's keyring fails in its own way, and none is told apart
+    except (errors.KeyringError, RuntimeError, OSError) as e:  # each system's fails in its own way
         reason = str(e).splitlines()[0] if str(e) else type(e).__name__
         return None, f"the keyring can't be read: {reason}"
     if not value:

@@ -141,6 +141,10 @@ def test_a_workspace_brings_no_config(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert not config_file().is_relative_to(tmp_path)
 
 
+class Locked(Exception):
+    """What a keyring raises that can't be opened."""
+
+
 class Keyring(ModuleType):
     """A keyring as the library looks: it gives what it holds, or fails as a headless machine's does."""
 
@@ -152,8 +156,15 @@ class Keyring(ModuleType):
     def get_password(self, service: str, name: str) -> str | None:
         self.asked.append(name)
         if self.held is None:
-            raise RuntimeError("No recommended backend was available")
+            raise Locked("No recommended backend was available")
         return self.held.get((service, name))
+
+
+def installed(ring: Keyring | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = ModuleType("keyring.errors")
+    errors.__dict__["KeyringError"] = Locked
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
 
 
 RING = "[profiles.default]\nkeyring = true\n[profiles.other]\nkeyring = true\n"
@@ -161,7 +172,7 @@ RING = "[profiles.default]\nkeyring = true\n[profiles.other]\nkeyring = true\n"
 
 def test_a_key_from_the_keyring(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ring = Keyring({("onepen", "default"): "k-ring"})
-    monkeypatch.setitem(sys.modules, "keyring", ring)
+    installed(ring, monkeypatch)
     assert used(load(RING, {}, tmp_path)).key == Secret("k-ring")
     assert ring.asked == ["default"]  # asking may make the person unlock it: only what may be used is asked for
     with pytest.raises(ProfileUnusable, match="keyring set onepen other"):
@@ -174,7 +185,7 @@ def test_a_key_from_the_keyring(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_a_keyring_that_fails_is_one_clear_error(
     ring: Keyring | None, told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(sys.modules, "keyring", ring)
+    installed(ring, monkeypatch)
     setup = load(RING, {"ANTHROPIC_API_KEY": "k-env"}, tmp_path)
     with pytest.raises(ProfileUnusable, match=told):
         usable_profile(setup, None)
