@@ -2,7 +2,6 @@
 
 import json
 import random
-import signal
 import subprocess
 import time
 from collections import Counter
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from onepen.testing.program import PROGRAM, Program
+from onepen.testing.program import LIMIT, PROGRAM, Program, end_orchestrators
 
 QUESTION = "At how many degrees was cone 6 reached?"
 
@@ -42,13 +41,14 @@ def committed(ws: Path, what: str) -> Counter[str]:
     return Counter(line[what] for line in lines if line[what])
 
 
-def rounds(tmp_path: Path, count: int) -> None:
+def rounds(tmp_path: Path, count: int, *options: str) -> None:
+    """Kills the orchestrator at random moments of a `delegate`: with --foreground that is the command itself."""
     onepen = Program(tmp_path)
     onepen.ok("init", "ws")
     ws = tmp_path / "ws"
     source = tmp_path / "cones.md"
     source.write_text("# Cones\n\nCone 6 was reached at 1222 degrees.\n")
-    command = [str(PROGRAM), "delegate", QUESTION, "--input", str(source), "--review", "auto", "--json"]
+    command = [str(PROGRAM), "delegate", QUESTION, "--input", str(source), "--review", "auto", "--json", *options]
     began = time.monotonic()
     onepen.ok(*command[1:], cwd=ws)
     usual = time.monotonic() - began
@@ -65,8 +65,11 @@ def rounds(tmp_path: Path, count: int) -> None:
         try:
             process.wait(timeout=random.uniform(0.1, 1.1) * usual)
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            if options:
+                process.kill()
+            end_orchestrators(tmp_path)
+            process.wait(LIMIT)
+        end_orchestrators(tmp_path)
         no_process_stays(tmp_path)
         assert onepen.json("doctor", cwd=ws)["ok"]
         for task in onepen.json("status", cwd=ws)["tasks"]:
@@ -84,13 +87,18 @@ def rounds(tmp_path: Path, count: int) -> None:
 
 
 def test_delegate_killed_at_random_moments(tmp_path: Path) -> None:
+    rounds(tmp_path, 3, "--foreground")
+
+
+def test_the_orchestrator_killed_at_random_moments_of_a_delegate(tmp_path: Path) -> None:
     rounds(tmp_path, 3)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_delegate_killed_at_many_random_moments(tmp_path: Path) -> None:
-    rounds(tmp_path, 60)
+@pytest.mark.parametrize("options", [("--foreground",), ()])
+def test_delegate_killed_at_many_random_moments(tmp_path: Path, options: tuple[str, ...]) -> None:
+    rounds(tmp_path, 60, *options)
 
 
 def approvals(tmp_path: Path, count: int) -> None:
@@ -101,7 +109,7 @@ def approvals(tmp_path: Path, count: int) -> None:
     source = tmp_path / "cones.md"
     source.write_text("# Cones\n\nCone 6 was reached at 1222 degrees.\n")
     texts = [f"Note {k}: at how many degrees was cone 6 reached?" for k in range(count)]
-    onepen.ok("delegate", *texts, "--input", source, cwd=ws)
+    onepen.ok("delegate", *texts, "--input", source, "--foreground", cwd=ws)
     waiting = [d["id"] for d in onepen.json("drafts", cwd=ws)["drafts"]]
     assert len(waiting) == count
     began = time.monotonic()
