@@ -34,9 +34,14 @@ def recover(desk: Desk, view: View) -> tuple[str, ...]:
                 if draft.status == "waiting" and not draft.reviewed:
                     desk.book_reviews(dossier, draft.attempt)
             if dossier.state.alive and not dossier.damage:
-                lost(desk, dossier)
                 task = dossier.task
-                found.append(f"{task} was interrupted and keeps what it has (next: onepen resume {task})")
+                told = f"{task} was interrupted and keeps what it has (next: onepen resume {task})"
+                try:
+                    lost(desk, dossier)
+                except (OSError, LinkLeadsOut) as e:  # one task that can't be written keeps no other from going on
+                    reason = e.message if isinstance(e, LinkLeadsOut) else e.strerror or str(e)
+                    told = f"{task} was interrupted, but that could not be noted: {reason} (next: onepen doctor)"
+                found.append(told)
     return tuple(found)
 
 

@@ -67,5 +67,5 @@ def settle(view: View, clock: Clock, spaces: Iterable[Space]) -> None:
         for task in tuple(dict.fromkeys(named))[:_LATEST]:
             try:
                 settled.journal(open_dossier(space, TaskId(task), clock))
-            except (*NOT_OPENED, BadId, FileNotFoundError):
-                continue  # a task that was tidied away; doctor names what can't be read
+            except (*NOT_OPENED, BadId, OSError):
+                continue  # tidied away, or not to be written now; readers see the commit, doctor names what is wrong

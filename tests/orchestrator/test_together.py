@@ -238,6 +238,21 @@ def test_what_died_with_the_last_orchestrator_is_booked_and_told_when_the_next_b
     assert anyio.run(begin) == ()
 
 
+def test_one_task_that_can_not_be_written_keeps_no_orchestrator_from_beginning(
+    make_service: MakeService, root: Path, clock: FixedClock
+) -> None:
+    interrupted(make_service, root)
+    (root / "logs").rename(root / "elsewhere")
+    (root / "logs").write_text("in the way\n")
+
+    async def begin() -> tuple[str, ...]:
+        async with build_orchestrator(root, clock=clock) as orchestrator:
+            return orchestrator.notices
+
+    [told] = anyio.run(begin)
+    assert told.startswith("t1 was interrupted, but that could not be noted")
+
+
 def test_a_command_that_is_the_orchestrator_itself_does_the_same(make_service: MakeService, root: Path) -> None:
     interrupted(make_service, root)
     pool = Held()
