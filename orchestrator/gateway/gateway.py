@@ -21,7 +21,7 @@ from .account import Account
 from .clients import Clients
 from .ear import Ear
 from .failure import Again, CallBroken, CallFailed, Final, failed
-from .ledger import MAIN, Ledger, OverBudget, Reservation, Short, Unpriced, cost, most, used
+from .ledger import Ledger, OverBudget, Reservation, Short, Unpriced, cost, most, used
 from .limiter import Limiter
 from .pace import Ticket
 from .patience import pause
@@ -169,7 +169,7 @@ class _Call:
             if isinstance(got, Final):
                 raise failed(got)
             if tries >= got.tries:
-                raise CallFailed(f"{got.reason}; tried {tries} times", hint=self._hint)
+                raise CallFailed(f"{got.reason}; tried {tries} times")
             seconds = pause(tries, got.after, self._gateway.drawn())
             self._bear(got.reason, seconds)
             ear.broke_off(got.reason)
@@ -191,13 +191,13 @@ class _Call:
     async def _admitted(self) -> Ticket | None:
         if self._limiter is None:
             return None
-        reason = "the server takes fewer calls now"
-        got = await self._limiter.admit(
-            self.served.patience_seconds - self._waited, lambda seconds: self.waiting(reason, seconds)
+        limiter = self._limiter
+        got = await limiter.admit(
+            self.served.patience_seconds - self._waited, lambda seconds: self.waiting(limiter.reason, seconds)
         )
         if isinstance(got, Ticket):
             return got
-        raise self._impatient(f"{self.served.model.name}: {reason}", got)
+        raise self._impatient(limiter.reason, got)
 
     async def _made(self, ear: Ear, ticket: Ticket | None) -> ModelReply | Final | Again:
         """One try; what it used is told when it gave no whole reply."""
@@ -211,7 +211,7 @@ class _Call:
             late = (
                 f"{self.served.model.name}: the reply was not whole after {self.served.call_seconds:g} s (call_seconds)"
             )
-            verdict: Final | Again = Final(late, self._hint)
+            verdict: Final | Again = Final(late)
         except CallBroken as e:
             verdict = e.verdict
         except BaseException as e:
@@ -232,6 +232,7 @@ class _Call:
             pace.succeeded(ticket)
         elif isinstance(verdict, Again) and verdict.throttled:
             pace.throttled(ticket, now, verdict.after)
+            self._limiter.reason = verdict.reason
         else:
             pace.broke(ticket)
         pace.told(ear.left, ear.usage.prompt_total + ear.usage.output, now)
@@ -244,15 +245,10 @@ class _Call:
     def _impatient(self, reason: str, seconds: float) -> CallFailed:
         if seconds == inf:
             patience = f"{self.served.patience_seconds:g} s (patience_seconds)"
-            return CallFailed(f"{reason}; this one's turn did not come within {patience}", hint=self._hint)
+            return CallFailed(f"{reason}; this one's turn did not come within {patience}")
         return CallFailed(
-            f"{reason}; it takes calls again at {self._gateway.back_at(seconds)}, in {_in_words(seconds)}",
-            hint=self._hint,
+            f"{reason}; it takes calls again at {self._gateway.back_at(seconds)}, in {_in_words(seconds)}"
         )
-
-    @property
-    def _hint(self) -> str | None:
-        return None if self.account.agent == MAIN else f"onepen resume {self.account.purse}"
 
     def waited(self, seconds: float) -> None:
         self._waited += seconds

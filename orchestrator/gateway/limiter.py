@@ -10,10 +10,11 @@ from .pace import Pace, Ticket
 
 
 class Limiter:
-    """One for each limit of a server; `random` gives numbers from 0 to 1."""
+    """One for each limit of a server; `random` gives numbers from 0 to 1, `reason` is why it holds calls back."""
 
     def __init__(self, random: Callable[[], float]) -> None:
         self.pace = Pace()
+        self.reason = "little is left of the server's limits"
         self._random = random
         self._queue = anyio.Lock()
         self._changed = anyio.Event()

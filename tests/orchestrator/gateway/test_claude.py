@@ -87,9 +87,8 @@ def test_what_cannot_pass_is_told_at_once(
 
 def test_seven_days_are_not_waited_and_told(calls: MakeCalls) -> None:
     call = calls([{"fault": {"status": 429, "retry_after": 604_800}}])
-    with pytest.raises(CallFailed, match=r"takes calls again at 2026-12-06 09:30, in 7 days") as caught:
+    with pytest.raises(CallFailed, match=r"takes calls again at 2026-12-06 09:30, in 7 days"):
         call()
-    assert caught.value.hint == "onepen resume qw3cm1gk"
     assert len(call.api.asked) == 1 and not call.waits
 
 
