@@ -42,7 +42,7 @@ def line_of(text: str, place: Sequence[str]) -> int:
         head = _TABLE.match(line)
         if head is not None:
             table = tuple(head[1].split("."))
-            if table == tuple(place):
+            if table[: len(place)] == tuple(place):
                 return number
             if table == tuple(place[: len(table)]):
                 above = number
@@ -60,7 +60,7 @@ def _reason(error: Mapping[str, Any], wanted: str) -> str:
         case "string_pattern_mismatch":
             return f"is {shown(str(error['input']))}, which can't be one: {wanted}"
         case "extra_forbidden":
-            return "is not known here: remove it, or look for a slip in the name"
+            return wanted or "is not known here: remove it, or look for a slip in the name"
         case "value_error":
             return in_words(error)
     return in_words(error) + (f": {wanted}" if wanted else "")

@@ -4,7 +4,7 @@ Base URLs, keys, commands, hooks, automatic approval and higher budgets come fro
 """
 
 import tomllib
-from typing import Annotated
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
@@ -14,11 +14,19 @@ from .ids import shown
 from .misfit import misfits
 
 _ZONE = '"Europe/Berlin"'
+_OWN = "is not for a workspace to say, since it comes from your own config only: remove it"
+_WISH = "is a wish, which counts once you allow it: put it below [wishes], then see onepen trust"
 _WANTED = {
+    **dict.fromkeys(("base_url", "key", "api_key", "key_env", "token", "profiles", "provider", "clients"), _OWN),
+    **dict.fromkeys(("wishes.base_url", "wishes.key", "wishes.api_key", "env", "hooks", "command", "commands"), _OWN),
+    **dict.fromkeys(("model", "profile", "review", "budget"), _WISH),
     "id": 'add a line such as id = "kilnhouse7", with 8 to 32 small letters (a to z) and digits; a copy of this '
     "workspace has the right one",
     "timezone": f"write one such as {_ZONE}",
 }
+_Usd = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+_Tokens = Annotated[int, Field(ge=0, le=10**12)]
+_Name = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,400}$")]
 WorkspaceId = Annotated[str, StringConstraints(pattern=r"^[0-9a-z]{8,32}$")]
 
 
@@ -56,6 +64,36 @@ class LimitSettings(BaseModel):
     """How many tokens this workspace may use a day where the model's price is unknown."""
 
 
+class WishSettings(BaseModel):
+    """What this workspace would like beyond what it may; nothing of it counts until you allow it by `onepen trust`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: _Name | None = None
+    """The model that works here where neither a command nor your own config names one."""
+    profile: _Name | None = None
+    """The profile of your own config that is used here where neither a command nor your config names one."""
+    review: Literal["auto"] | None = None
+    """`auto`: what is quoted word for word needs no person, where the policy allows it."""
+    task_usd: _Usd | None = None
+    """A higher budget for one task, in US dollars."""
+    day_usd: _Usd | None = None
+    """A higher budget for a day, in US dollars."""
+    client_day_usd: _Usd | None = None
+    """A higher budget for a day of one client's space, in US dollars."""
+    task_tokens: _Tokens | None = None
+    """How many tokens one task may use."""
+    day_tokens: _Tokens | None = None
+    """How many tokens the workspace may use a day."""
+
+    @field_validator("model")
+    @classmethod
+    def _no_script(cls, name: str | None) -> str | None:
+        if name is not None and name.startswith("scripted:"):
+            raise ValueError("names a script: a workspace can't have a file read; name a model")
+        return name
+
+
 class WorkspaceSettings(BaseModel):
     """The settings of one workspace, read from `onepen.toml`."""
 
@@ -69,6 +107,8 @@ class WorkspaceSettings(BaseModel):
     """IANA name of the zone by which day logs are dated, such as "Europe/Berlin"; without it, the system's zone."""
     limits: LimitSettings = LimitSettings()
     """Upper bounds for work in this workspace."""
+    wishes: WishSettings = WishSettings()
+    """What this workspace would like; it counts once you allow it by `onepen trust`."""
 
     @field_validator("timezone")
     @classmethod

@@ -15,12 +15,12 @@ from ..memory.errors import MemoryFault
 from ..memory.ids import TaskId
 from ..memory.view import View
 from ..memory.workspace import Workspace, open_workspace
+from .redact import Known, held_in
 from .service import Service
 
 if TYPE_CHECKING:
     from .models import Models
     from .pens import HeldPen
-    from .redact import Known
     from .setup import Setup
     from .workshop import Workshop
 
@@ -45,7 +45,8 @@ def build_service(root: Path, *, clock: Clock | None = None) -> Service:
     """
     workspace = open_workspace(root)
     now = clock or SystemClock(workspace.settings.timezone)
-    workshop = cache(lambda: _workshop(now, workspace))
+    known = Known(held_in(os.environ))
+    workshop = cache(lambda: _workshop(now, workspace, known))
     return Service(
         workspace,
         clock=now,
@@ -54,6 +55,7 @@ def build_service(root: Path, *, clock: Clock | None = None) -> Service:
         models=lambda setup: _models(setup, workshop()),
         user=_user(),
         setup=lambda: _setup(workspace.settings.id),
+        known=known,
     )
 
 
@@ -83,7 +85,7 @@ async def build_orchestrator(
 ) -> AsyncIterator[Orchestrator]:
     """Takes the pen of the workspace in `root` for as long as the context lasts, and serves any number of people.
 
-    `setup` is for requests that bring none: nothing is read from the environment or the person's config. `on_broken`
+    `setup` is for requests that bring none: no setting is read from the environment or the person's config. `on_broken`
     is told when the pen is lost or in doubt, and then the process has to end. Raises NoWorkspace, SettingsUnreadable,
     PenHeld after `wait` seconds, RedoDamaged or an OSError.
     """
@@ -92,13 +94,13 @@ async def build_orchestrator(
     from .desk import Desk
     from .pens import HeldPen
     from .recover import recover
-    from .redact import Known
     from .setup import NOTHING
 
     workspace = open_workspace(root)
     now = clock or SystemClock(workspace.settings.timezone)
     view = View(workspace)
-    workshop, known = _workshop(now, workspace), Known()
+    known = Known(held_in(os.environ))
+    workshop = _workshop(now, workspace, known)
     with HeldPen.open(view, now, wait=wait, on_broken=on_broken) as pen:
         lost = recover(Desk(view, now), view)
         service = Service(
@@ -119,7 +121,7 @@ async def build_orchestrator(
                 await workshop.gateway.close()
 
 
-def _workshop(clock: Clock, workspace: Workspace) -> "Workshop":
+def _workshop(clock: Clock, workspace: Workspace, known: Known) -> "Workshop":
     from ..subagents.pool import ProcessPool
     from .gateway.gateway import Gateway
     from .gateway.ledger import Ledger
@@ -127,7 +129,7 @@ def _workshop(clock: Clock, workspace: Workspace) -> "Workshop":
     from .workshop import Workshop
 
     ledger = Ledger(before=lambda day: spent(workspace.spaces(), day))
-    return Workshop(ProcessPool(), Gateway(clock=clock, ledger=ledger))
+    return Workshop(ProcessPool(mask=known.mask), Gateway(clock=clock, ledger=ledger))
 
 
 def _models(setup: "Setup", workshop: "Workshop") -> "Models":

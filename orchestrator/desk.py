@@ -58,7 +58,7 @@ class Desk:
         return find_draft(self.view.workspace, prefix, self.clock, self._scope)
 
     def reviewer(self, space: Space) -> Reviewer:
-        return Reviewer(self.view, space, lambda: self.clock.now().date())
+        return Reviewer(self.view, space, lambda: self.clock.now().date(), self._known.held)
 
     def make(self, space: Space, sheet: TaskSheet, inputs: Sequence[Path]) -> tuple[Dossier, tuple[str, ...]]:
         """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task.

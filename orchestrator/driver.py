@@ -18,7 +18,7 @@ from ..memory.errors import OnepenError
 from ..memory.ids import AgentId, DraftId
 from ..memory.links import LinkLeadsOut
 from ..memory.view import View
-from ..memory.workspace import Workspace
+from ..memory.workspace import Space, Workspace
 from ..staging.verdict import Escalated, moved_on
 from ..subagents.definition import AgentDefinition
 from .attempt import Attempt
@@ -82,6 +82,7 @@ class Driver:
         scribe: Scribe,
         say: Say,
         stop: StopSign,
+        reviewer: Callable[[Space], Reviewer] | None = None,
     ) -> None:
         self._workspace = workspace
         self._view = view
@@ -94,6 +95,7 @@ class Driver:
         self._scribe = scribe
         self._say = say
         self._stop = stop
+        self._new_reviewer = reviewer or (lambda space: Reviewer(view, space, lambda: clock.now().date()))
         self._reviewers: dict[str, Reviewer] = {}
         self.notices: tuple[str, ...] = ()
 
@@ -239,7 +241,7 @@ class Driver:
     def _reviewer(self, dossier: Dossier) -> Reviewer:
         space = dossier.space
         if space.prefix not in self._reviewers:
-            self._reviewers[space.prefix] = Reviewer(self._view, space, lambda: self._clock.now().date())
+            self._reviewers[space.prefix] = self._new_reviewer(space)
         return self._reviewers[space.prefix]
 
 

@@ -12,6 +12,7 @@ from .config import Config, ConfigUnreadable, PriceTable, ProfileTable, address,
 from .errors import OrchestratorFault
 from .gateway.account import Caps
 from .gateway.price import Price
+from .grants import trust_file, trusted
 from .keyring import key_from_keyring
 from .setup import Profile, Secret, Setup
 
@@ -31,8 +32,8 @@ class CredentialUnusable(OrchestratorFault):
 def load_setup(env: Mapping[str, str], workspace: str, *, via: str | None = None, path: Path | None = None) -> Setup:
     """What the person's shell and config say for the workspace of that id; `via` is --profile.
 
-    Only the keys of profiles that may be used are looked for in the keyring. Raises ConfigUnreadable or
-    CredentialUnusable; a key that is merely missing is said when it is needed.
+    Only the keys of profiles that may be used are looked for in the keyring. Raises ConfigUnreadable,
+    CredentialUnusable or TrustUnreadable; a key that is merely missing is said when it is needed.
     """
     config = load_config(path or config_file())
     said = config or Config()
@@ -53,6 +54,7 @@ def load_setup(env: Mapping[str, str], workspace: str, *, via: str | None = None
         profiles=profiles,
         ties=ties,
         caps=Caps(budget.task_usd, budget.day_usd, budget.client_day_usd, budget.task_tokens, budget.day_tokens),
+        trusted=trusted(trust_file()),
         via=via,
         profile=usual,
         idle_seconds=said.idle_seconds,

@@ -30,7 +30,8 @@ class DelegateRequest:
     Agents pair with texts in order; one text goes to all agents; no agent means the researcher. `target` is
     relative to the client's space; without one a new research/<slug>.md is made. A task for a `project` may also go to
     the project's card or files. Limits left at None are those of the workspace; they can only be lowered.
-    `budget_usd` is for each task. `model` None: the person's own default.
+    `budget_usd` is for each task. `review` None: a person, unless they allowed the workspace's
+    wish for another; `model` None: the person's own default.
     """
 
     texts: tuple[str, ...]
@@ -39,7 +40,7 @@ class DelegateRequest:
     project: str | None = None
     target: str | None = None
     inputs: tuple[Path, ...] = ()
-    review: Literal["person", "auto"] = "person"
+    review: Literal["person", "auto"] | None = None
     answer: bool = False
     model: str | None = None
     max_turns: int | None = None

@@ -418,9 +418,10 @@ class Service(Reader):
         dry_run: bool,
         on_made: "OnMade | None" = None,
     ) -> "Work":
+        from .trust import in_force
         from .work import Work
 
-        chosen = self._setup() if setup is None else setup
+        chosen = in_force(self.workspace.settings, self._setup() if setup is None else setup).setup
         self._secrets().learn(chosen.secrets())
 
         def say(dossier: Dossier, text: str) -> None:
@@ -442,9 +443,10 @@ class Service(Reader):
     async def _turn(self, request: ChatRequest, setup: "Setup | None", on_event: OnEvent, stop: StopSign) -> TurnResult:
         """One turn with a held pen, so that its sub-agents can be at work side by side."""
         from .chat.serving import Hands, talk_of
+        from .trust import in_force
 
         space = self.workspace.space(request.client)
-        chosen = self._setup() if setup is None else setup
+        chosen = in_force(self.workspace.settings, self._setup() if setup is None else setup).setup
         self._secrets().learn(chosen.secrets())
         here = self.seen_from(only=space.client)
 

@@ -34,6 +34,7 @@ from .results import DelegateResult, TaskView, UsageTotals
 from .settle import Settled
 from .setup import Setup
 from .stop import StopSign
+from .trust import in_force
 from .usage import place as usage_place
 from .usage import totals
 from .views import draft_view, task_view
@@ -80,7 +81,8 @@ class Work:
         self._ids = ids
         self._workshop = workshop
         self._models = models
-        self._setup = setup
+        self._force = in_force(self._workspace.settings, setup)
+        self._setup = self._force.setup
         self._user = f"user:{user}"
         self._say = say
         self._stop = stop
@@ -213,7 +215,7 @@ class Work:
             target=target,
             text=wanted.text,
             created=self._desk.clock.now().isoformat(timespec="seconds"),
-            review=request.review,
+            review=request.review or self._force.review,
             answer=request.answer,
             model=wanted.model,
             seconds=min(request.time_limit or limits.task_seconds, limits.task_seconds),
@@ -259,13 +261,14 @@ class Work:
             scribe,
             self._say,
             self._stop,
+            self._desk.reviewer,
         )
         return await driver.run(tuple(tasks)), driver.notices
 
     def _account(self, dossier: Dossier, agent: AgentId) -> Account:
         """On whose account an agent works for a task; what its earlier attempts cost counts."""
         limits, budget = self._workspace.settings.limits, dossier.state.budget_usd
-        caps = caps_in_force(limits, self._setup.caps, budget_usd=budget)
+        caps = caps_in_force(limits, self._setup.caps, raised=self._force.raised, budget_usd=budget)
         usage, cost, _ = totals(dossier.space).get(dossier.task, (UsageTotals(), 0.0, 0.0))
         tokens = usage.input + usage.cache_write + usage.cache_read + usage.output
         spent = Amount(0.0, tokens) if cost is None else Amount(cost)
@@ -300,7 +303,8 @@ class Work:
     ) -> DelegateResult:
         views = [self._view_of(dossier.refreshed(), left_out.get(dossier.task, ())) for dossier in done]
         stopped = bool(self._stop.presses) and any(v.status in {"interrupted", "queued", "sent_back"} for v in views)
-        told = (*scribe.notices(), *notices, *self._workshop.gateway.news())
+        unheard = () if self._force.notice is None else (self._force.notice,)
+        told = (*scribe.notices(), *notices, *unheard, *self._workshop.gateway.news())
         return DelegateResult(tuple(views), told, stopped, dry_run=self._desk.rehearsed)
 
     def _view_of(self, dossier: Dossier, left_out: tuple[str, ...]) -> TaskView:

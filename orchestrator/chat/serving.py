@@ -15,6 +15,7 @@ from ..models import Models, Served
 from ..requests import DelegateRequest, Notice, OnEvent
 from ..results import DelegateResult, DraftsResult, DraftView
 from ..setup import Setup
+from ..trust import in_force
 from ..usage import Booking, book
 from ..work import Ids
 from ..workshop import Workshop
@@ -60,7 +61,9 @@ def talk_of(
     def connect(session: Session | None, asked: str | None) -> Line:
         name = model_of(setup, asked, None, space.client) if asked or session is None else session.model
         served = models(name, main_definition(), space.client)
-        caps = caps_in_force(desk.view.workspace.settings.limits, setup.caps, budget_usd=budget_usd)
+        settings = desk.view.workspace.settings
+        raised = in_force(settings, setup).raised
+        caps = caps_in_force(settings.limits, setup.caps, raised=raised, budget_usd=budget_usd)
         return Line(name, lambda chat: _ask(workshop, served, _account(space, chat, caps), on_event))
 
     house = House(

@@ -27,7 +27,7 @@ def status(shell: Shell, all_clients: AllClients = False) -> int:
     from . import standing
 
     result = shell.service.status(None if all_clients else shell.client, all_clients=all_clients)
-    shell.notes(result.notices)
+    shell.notes((*result.notices, *_unmet(shell)))
     shell.answer(result, lambda: standing.status(result, shell.terminal))
     return 0
 
@@ -112,3 +112,16 @@ def history(
     result = shell.service.history(shell.client, limit=limit)
     shell.answer(result, lambda: listing.commits(result, shell.terminal))
     return 0
+
+
+def _unmet(shell: Shell) -> tuple[str, ...]:
+    """That the workspace wishes something which the person has not allowed as it stands."""
+    settings = shell.service.workspace.settings
+    if not settings.wishes.model_fields_set:
+        return ()
+    from ..grants import trust_file, trusted
+    from ..setup import Setup
+    from ..trust import in_force
+
+    notice = in_force(settings, Setup(trusted=trusted(trust_file()))).notice
+    return () if notice is None else (notice,)

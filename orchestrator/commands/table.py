@@ -7,7 +7,7 @@ Importing it is cheap: what a command needs is imported when it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import configuring, process, reading, talking, working, writing
+from . import configuring, process, reading, talking, trusting, working, writing
 
 
 @dataclass(frozen=True)
@@ -263,6 +263,15 @@ ROWS: tuple[Row, ...] = (
         "Show which model works where, through which profile, what it may cost, and who has to agree.",
         ("onepen config show", "onepen config show --json"),
         _CONFIG,
+        takes_client=False,
+    ),
+    Row(
+        "trust",
+        trusting.trust,
+        "Show what this workspace wishes beyond what it may, and allow it; until then nothing of it counts.",
+        ("onepen trust", "onepen trust --list", "onepen trust --revoke"),
+        "{workspace, wishes: [{name, sha256, lines, allowed}], sha256, dry_run}; --list {allowed: [...], dry_run}; "
+        "--revoke {revoked: [{time, workspace, path, name, sha256, lines}], dry_run}",
         takes_client=False,
     ),
 )

@@ -31,8 +31,9 @@ def delegate(
     ] = None,
     inputs: _Inputs = None,
     review: Annotated[
-        Review, typer.Option(help="Who reviews; auto commits what is quoted word for word, where the policy allows it.")
-    ] = "person",
+        Review | None,
+        typer.Option(help="Who reviews; auto commits what is quoted word for word, where the policy lets it. [person]"),
+    ] = None,
     answer: Annotated[bool, typer.Option("--answer", help="Print the answer and file no draft.")] = False,
     model: Annotated[
         str | None, typer.Option(metavar="ID", help="The model: a name, offline, or scripted:FILE in tests.")

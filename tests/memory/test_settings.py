@@ -28,7 +28,7 @@ def told(text: str) -> str:
         ('id = "abcdefgh"\n[limits]\nturns = 0\n', "onepen.toml: line 3: limits.turns must be at least 1"),
         ('id = "abcdefgh"\nlimits.turns = 2000\n', "onepen.toml: line 2: limits.turns must be at most 1000"),
         ('id = "abcdefgh"\n[limits]\nturns = "x"\n', "onepen.toml: line 3: limits.turns must be a whole number"),
-        ('id = "abcdefgh"\n\n[hooks]\nrun = 1\n', "onepen.toml: line 3: hooks is not known here"),
+        ('id = "abcdefgh"\n\n[hooks]\nrun = 1\n', "onepen.toml: line 3: hooks is not for a workspace to say"),
         ('id = "abcdefgh"\nid = "abcdefgi"\n', "onepen.toml: this is not TOML: line 2, column "),
         ("id = \n", "onepen.toml: this is not TOML: line 1, column 6: invalid value"),
     ],
