@@ -1,4 +1,4 @@
-"""What a new orchestrator finds of the last one: attempts that were alive when it died, and that nobody saw end.
+"""What a new orchestrator finds of the last one: attempts and turns of chats that nobody saw end when it died.
 
 They are booked by their transcripts and journalled as lost, so that `status` and what the day has cost are right. A
 review that was cut short is booked, too; what its model had said is used again when the task goes on.
@@ -10,6 +10,7 @@ from typing import get_args
 from ..memory.links import LinkLeadsOut
 from ..memory.view import View
 from ..memory.workspace import Space
+from .chat.booking import end_cut_turns
 from .desk import Desk
 from .dossier import NOT_OPENED, Dossier, open_dossier, task_ids
 from .events import AttemptEvent, AttemptLost, AttemptStarted, Rebuilt
@@ -29,6 +30,10 @@ def recover(desk: Desk, view: View) -> tuple[str, ...]:
     settle(view, desk.clock, spaces)
     found = []
     for space in spaces:
+        found += [
+            f"chat {chat} was cut off and keeps what was said (next: onepen chat --resume {chat})"
+            for chat in end_cut_turns(space, desk.clock, RECENT)
+        ]
         for dossier in _touched(desk, space):
             for draft in dossier.state.drafts:
                 if draft.status == "waiting" and not draft.reviewed:

@@ -50,10 +50,10 @@ class DelegateRequest:
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """One message to the main agent. `session` None begins a new chat, else it is a chat's id, the beginning of one, or
-    "last".
+    """One message to the main agent.
 
-    `model` None: the chat's own, in a new one the person's default.
+    `session` None begins a new chat, else it is a chat's id, the beginning of one, or "last". `model` None: the chat's
+    own, in a new one the person's default. `budget_usd` bounds the whole chat.
     """
 
     text: str

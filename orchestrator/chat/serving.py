@@ -16,17 +16,17 @@ from ..requests import DelegateRequest, Notice, OnEvent
 from ..results import DelegateResult, DraftsResult, DraftView
 from ..setup import Setup
 from ..trust import in_force
-from ..usage import Booking, book
 from ..work import Ids
 from ..workshop import Workshop
+from .booking import book_turn
 from .house import House, OnMade
 from .prompt import MAIN
 from .session import Session
-from .talk import Booked, Line, Talk, main_definition
+from .talk import Line, Talk, main_definition
 from .turn import Ask
 
 if TYPE_CHECKING:
-    from ...memory.clock import Clock
+    pass
 
 
 class Service(Protocol):
@@ -77,7 +77,7 @@ def talk_of(
         delegate=hands.delegate,
         resume=hands.resume,
     )
-    return Talk(house, workshop.talking, connect, lambda booked: _book(space, booked, desk.clock), ids.task)
+    return Talk(house, workshop.talking, connect, lambda one: book_turn(space, one, desk.clock), ids.task)
 
 
 def _free(desk: Desk, ids: Ids) -> str:
@@ -104,20 +104,3 @@ def _ask(workshop: Workshop, served: Served, account: Account, on_event: OnEvent
         )
 
     return ask
-
-
-def _book(space: Space, booked: Booked, clock: "Clock") -> None:
-    line = Booking(
-        task="",
-        attempt=0,
-        agent=MAIN,
-        model=booked.model,
-        usage=booked.usage,
-        cost_usd=booked.cost_usd,
-        seconds=booked.seconds,
-        role="main",
-        lost=booked.lost,
-        chat=booked.session,
-        turn=booked.turn,
-    )
-    book(space, line, clock.now())

@@ -13,7 +13,6 @@ from ...memory.layers import layers
 from ...memory.problem import Problem
 from ...subagents.definition import AgentDefinition, parse_definition
 from ...subagents.messages import Block, Text, well_formed
-from ...subagents.model import Usage
 from ..answer import TurnResult
 from ..conversation import MAX_TOKENS
 from ..dossier import find_task
@@ -21,13 +20,14 @@ from ..errors import BadRequest, OrchestratorFault
 from ..requests import ChatBegun, ChatRequest, OnEvent
 from ..stop import StopSign
 from . import repair
+from .booking import CUT, Booked, booked
 from .house import House
 from .lines import Asked, Begun, Resulted, Tool
 from .news import latest, news_since
 from .prompt import MAIN, layer_tokens, system_blocks
 from .session import Session
 from .store import Chats
-from .tally import ended, lost_calls, result_of
+from .tally import ended, result_of
 from .tools import Sight, Toolbox
 from .toolset import tools
 from .turn import Ask, Over, Turn
@@ -51,19 +51,6 @@ class Line:
 
     name: str
     on_account_of: Callable[[Session], Ask]
-
-
-@dataclass(frozen=True)
-class Booked:
-    """What a turn cost, for the usage log."""
-
-    session: str
-    turn: int
-    model: str
-    usage: Usage
-    cost_usd: float | None
-    lost: int
-    seconds: float
 
 
 def main_definition() -> AgentDefinition:
@@ -155,7 +142,7 @@ class Talk:
         commits = self._commits()
         session = self._chats.add(session, *repair.results(session, commits, self._standing))
         if (cut := repair.unended(session)) is not None:
-            session = self._ended(session, cut, Over("interrupted", "onepen ended"), session.model, 0.0)
+            session = self._ended(session, cut, CUT, session.model, 0.0)
         return session
 
     def _standing(self, task: str) -> str:
@@ -200,7 +187,7 @@ class Talk:
     def _ended(self, session: Session, number: int, over: Over, model: str, seconds: float) -> Session:
         """The chat with the turn's end, which is booked first: booking it again after a crash changes nothing."""
         end = ended(session, number, over, self._house.clock.now().isoformat(timespec="seconds"))
-        self._book(Booked(session.id, number, model, end.usage, end.cost_usd, lost_calls(session, number), seconds))
+        self._book(booked(session, end, model, seconds))
         return self._chats.add(session, end)
 
     # -- inside ----------------------------------------------------------------------------------------------------

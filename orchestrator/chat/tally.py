@@ -40,11 +40,6 @@ def ended(session: Session, number: int, over: Over, at: str) -> Ended:
     )
 
 
-def lost_calls(session: Session, number: int) -> int:
-    """How many calls of a turn were paid for and gave no whole reply."""
-    return sum(1 for one in session.lines if isinstance(one, Lost) and one.turn == number)
-
-
 def result_of(session: Session, space: Space, model: str, seconds: float, notices: tuple[str, ...]) -> TurnResult:
     """What came of the turn with which the chat ends."""
     end = session.lines[-1]

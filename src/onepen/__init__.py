@@ -37,15 +37,24 @@ if TYPE_CHECKING:
     from .memory.workspace import Workspace as Workspace
     from .memory.workspace import find_workspace as find_workspace
     from .memory.workspace import open_workspace as open_workspace
+    from .orchestrator.answer import TurnResult as TurnResult
     from .orchestrator.compose import build_service as build_service
     from .orchestrator.errors import OrchestratorFault as OrchestratorFault
     from .orchestrator.models import Models as Models
     from .orchestrator.models import Resolver as Resolver
+    from .orchestrator.requests import BrokeOff as BrokeOff
+    from .orchestrator.requests import ChatBegun as ChatBegun
+    from .orchestrator.requests import ChatRequest as ChatRequest
     from .orchestrator.requests import Confirm as Confirm
     from .orchestrator.requests import DelegateRequest as DelegateRequest
+    from .orchestrator.requests import Notice as Notice
+    from .orchestrator.requests import OnEvent as OnEvent
     from .orchestrator.requests import Progress as Progress
     from .orchestrator.requests import ProgressLine as ProgressLine
     from .orchestrator.requests import SearchRequest as SearchRequest
+    from .orchestrator.requests import ToolCalled as ToolCalled
+    from .orchestrator.requests import TurnEvent as TurnEvent
+    from .orchestrator.requests import Words as Words
     from .orchestrator.results import CommitResult as CommitResult
     from .orchestrator.results import ContextResult as ContextResult
     from .orchestrator.results import Decision as Decision
@@ -103,8 +112,11 @@ __all__ = [
     "Assignment",
     "Block",
     "Bound",
+    "BrokeOff",
     "CardId",
     "CardTarget",
+    "ChatBegun",
+    "ChatRequest",
     "ClientId",
     "Clock",
     "Commit",
@@ -139,6 +151,8 @@ __all__ = [
     "ModelRequest",
     "Models",
     "NoteTarget",
+    "Notice",
+    "OnEvent",
     "OnepenError",
     "OrchestratorFault",
     "OrchestratorView",
@@ -168,13 +182,17 @@ __all__ = [
     "Text",
     "TextChange",
     "TimedOut",
+    "ToolCalled",
     "ToolResult",
     "ToolSpec",
     "ToolUse",
+    "TurnEvent",
+    "TurnResult",
     "Usage",
     "UsageTotals",
     "Verdict",
     "View",
+    "Words",
     "Workspace",
     "WorkspaceSettings",
     "build_service",
@@ -203,7 +221,22 @@ _HOMES = {
     "orchestrator.compose": ("build_service",),
     "orchestrator.errors": ("OrchestratorFault",),
     "orchestrator.models": ("Models", "Resolver"),
-    "orchestrator.requests": ("Confirm", "DelegateRequest", "Progress", "ProgressLine", "SearchRequest"),
+    "orchestrator.answer": ("TurnResult",),
+    "orchestrator.requests": (
+        "BrokeOff",
+        "ChatBegun",
+        "ChatRequest",
+        "Confirm",
+        "DelegateRequest",
+        "Notice",
+        "OnEvent",
+        "Progress",
+        "ProgressLine",
+        "SearchRequest",
+        "ToolCalled",
+        "TurnEvent",
+        "Words",
+    ),
     "orchestrator.results": (
         "CommitResult",
         "ContextResult",

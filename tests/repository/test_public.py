@@ -12,7 +12,7 @@ import pytest
 import onepen
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-ALIASES = {"Block", "Confirm", "Ending", "Models", "Progress", "Target", "Verdict"}
+ALIASES = {"Block", "Confirm", "Ending", "Models", "OnEvent", "Progress", "Target", "TurnEvent", "Verdict"}
 
 
 def first_sentence(text: str) -> str:

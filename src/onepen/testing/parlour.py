@@ -11,11 +11,12 @@ from onepen.memory.clock import Clock
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.answer import TurnResult
+from onepen.orchestrator.chat.booking import Booked
 from onepen.orchestrator.chat.house import House, OnMade
 from onepen.orchestrator.chat.lines import Line as FileLine
 from onepen.orchestrator.chat.lines import parse_line
 from onepen.orchestrator.chat.session import Session
-from onepen.orchestrator.chat.talk import Booked, Line, Talk
+from onepen.orchestrator.chat.talk import Line, Talk
 from onepen.orchestrator.desk import Desk
 from onepen.orchestrator.gateway.request import body
 from onepen.orchestrator.requests import ChatRequest, DelegateRequest, TurnEvent, Words

@@ -1,7 +1,11 @@
 """Field case 51: the process dies between a tool call and its result; the chat goes on, and nothing is done twice."""
 
+import json
+
+from onepen.orchestrator.chat.booking import end_cut_turns
 from onepen.orchestrator.chat.lines import Asked, Replied, Resulted
 from onepen.orchestrator.chat.store import Chats
+from onepen.orchestrator.recover import RECENT
 from onepen.subagents.messages import Text
 from onepen.subagents.model import Usage
 from onepen.testing.parlour import Parlour, says
@@ -85,3 +89,16 @@ def test_the_turn_that_never_ended_is_ended_and_booked(parlour: Parlour) -> None
     parlour.cut_after(session, "replied")
     parlour.turn("go on", says("."), session=session)
     assert [(one.turn, one.usage) for one in parlour.booked] == [(2, Usage(20, 0, 0, 10)), (3, Usage(10, 0, 0, 5))]
+
+
+def test_a_new_orchestrator_ends_and_books_the_turn_of_the_last_one(parlour: Parlour) -> None:
+    session = begun(parlour)
+    parlour.turn("Write", says(BOTH[1]), says("Done."), session=session)
+    parlour.cut_after(session, "replied")
+    space = parlour.view.workspace.house
+    assert end_cut_turns(space, parlour.clock, RECENT) == (session,)
+    assert end_cut_turns(space, parlour.clock, RECENT) == ()
+    (line,) = (parlour.root / "logs/usage-2026-11.jsonl").read_text().splitlines()
+    booked = json.loads(line)
+    assert (booked["chat"], booked["turn"], booked["role"], booked["input"]) == (session, 2, "main", 20)
+    assert parlour.turn("go on", says("."), session=session).turn == 3
