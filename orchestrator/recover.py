@@ -13,12 +13,14 @@ from ..memory.workspace import Space
 from .chat.booking import end_cut_turns
 from .desk import Desk
 from .dossier import NOT_OPENED, Dossier, open_dossier, task_ids
-from .events import AttemptEvent, AttemptLost, AttemptStarted, Rebuilt
+from .events import AttemptEvent, AttemptLost, AttemptStarted, Judged, Rebuilt
 from .journal import mark_of
 from .settle import settle
 
 _START = mark_of(AttemptStarted)
 _ENDS = tuple(mark_of(kind) for kind in (*get_args(AttemptEvent), Rebuilt) if kind is not AttemptStarted)
+_VERDICT = mark_of(Judged)
+_DRAFT = b'"name": '  # each draft's facts have it
 
 RECENT = timedelta(days=2)
 """How far back a task may have been touched to be looked at; an older one is found when it is resumed."""
@@ -60,19 +62,24 @@ def lost(desk: Desk, dossier: Dossier) -> Dossier:
 
 
 def _touched(desk: Desk, space: Space) -> list[Dossier]:
-    """The tasks of a space that can be read, and whose journal was written lately and ends within an attempt."""
+    """The tasks of a space that can be read, and whose journal was written lately and doesn't say that all is done."""
     since = (desk.clock.now() - RECENT).timestamp()
     found = []
     for task in task_ids(space):
         try:
             journal = space.staging(task) / "run.jsonl"
-            if journal.lstat().st_mtime >= since and _may_be_alive(journal.read_bytes()):
+            if journal.lstat().st_mtime >= since and _unfinished(journal.read_bytes()):
                 found.append(open_dossier(space, task, desk.clock))
         except (*NOT_OPENED, LinkLeadsOut, OSError):
             continue  # one task that can't be read keeps no orchestrator from beginning; doctor names it
     return found
 
 
-def _may_be_alive(journal: bytes) -> bool:
-    """Whether an attempt was started after the last that ended, by the bare words: thousands of tasks are looked at."""
-    return journal.rfind(_START) > max(map(journal.rfind, _ENDS))
+def _unfinished(journal: bytes) -> bool:
+    """Whether an attempt was started after the last that ended, or fewer verdicts were given than there are drafts.
+
+    By the bare words, since thousands of tasks are looked at.
+    """
+    if journal.rfind(_START) > max(map(journal.rfind, _ENDS)):
+        return True
+    return journal.count(_VERDICT) < journal.count(_DRAFT)
