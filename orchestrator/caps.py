@@ -15,6 +15,7 @@ NAMES = tuple(field.name for field in fields(Caps))
 _NONE = Caps()
 _CONFIG = "your config"
 _WORKSPACE = "onepen.toml"
+_WISHED = "[wishes] in onepen.toml, as you allowed it"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def _cap(
     name: str, limits: LimitSettings, own: Caps, raised: Caps, cautious: LimitSettings, budget_usd: float | None
 ) -> Cap:
     allowed: float | None = getattr(raised, name)
-    bounds = [Cap(name, getattr(limits, name) if allowed is None else allowed, _WORKSPACE)]
+    bounds = [Cap(name, getattr(limits, name), _WORKSPACE) if allowed is None else Cap(name, allowed, _WISHED)]
     word = budget_usd if name == "task_usd" else None
     mine: float | None = getattr(own, name)
     if mine is not None:

@@ -5,13 +5,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from ..memory import snapshot
 from ..memory.ids import AgentId, CardId, TaskId
 from ..memory.target import parse_target
+from ..memory.tokens import estimate
 from ..memory.workspace import Space
 from ..staging.folder import TaskSheet, look_at_inputs
 from ..staging.policy import refused
 from ..staging.verdict import SentBack
 from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
+from ..subagents.prompt import system_blocks, tools
+from .announce import announced, never_paid
 from .caps import caps_in_force
 from .choice import INHERIT, free, model_of
 from .commit import Scribe
@@ -249,6 +253,7 @@ class Work:
         """Sees tasks to the point where a person is needed, with notices; in rehearsal they stay where they are."""
         if self._desk.rehearsed:
             return tasks, ()
+        await self._announce(tasks)
         driver = Driver(
             self._workspace,
             self._desk.view,
@@ -264,6 +269,21 @@ class Work:
             self._desk.reviewer,
         )
         return await driver.run(tuple(tasks)), driver.notices
+
+    async def _announce(self, tasks: Sequence[Dossier]) -> None:
+        """Says what the first paid work of the workspace may cost, before it begins."""
+        paid = {d.sheet.model: d for d in reversed(tasks) if d.state.phase == "queued" and not free(d.sheet.model)}
+        if not paid or not never_paid(self._workspace.spaces()):
+            return
+        for model, dossier in paid.items():
+            definition = self._agent(dossier.sheet.agent)
+            served = await self._models(model, definition, dossier.space.client).priced()
+            if served.free:
+                continue
+            taken = snapshot.take(self._desk.view, dossier.space)
+            texts = (*system_blocks(taken.files, definition), str(tools()), dossier.sheet.text)
+            caps = self._account(dossier, definition.id).caps
+            self._say(dossier, announced(model, served.price, sum(map(estimate, texts)), caps))
 
     def _account(self, dossier: Dossier, agent: AgentId) -> Account:
         """On whose account an agent works for a task; what its earlier attempts cost counts."""

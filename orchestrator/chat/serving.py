@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...memory.workspace import Space
 from ...subagents.model import Listener, ModelReply, ModelRequest, OnLost
+from ..announce import announced, never_paid
 from ..caps import caps_in_force
 from ..choice import model_of
 from ..desk import Desk
-from ..gateway.account import Account, Caps
+from ..gateway.account import Account, Amount, Caps
+from ..gateway.ledger import prompt_tokens
 from ..models import Models, Served
 from ..requests import DelegateRequest, Notice, OnEvent
 from ..results import DelegateResult, DraftsResult, DraftView
@@ -64,7 +66,13 @@ def talk_of(
         settings = desk.view.workspace.settings
         raised = in_force(settings, setup).raised
         caps = caps_in_force(settings.limits, setup.caps, raised=raised, budget_usd=budget_usd)
-        return Line(name, lambda chat: _ask(workshop, served, _account(space, chat, caps), on_event))
+
+        def ask(chat: Session) -> Ask:
+            account = _account(space, chat, caps)
+            first = account.spent == Amount() and not served.free and never_paid(desk.view.workspace.spaces())
+            return _ask(workshop, served, account, on_event, announce=first)
+
+        return Line(name, ask)
 
     house = House(
         view=desk.view,
@@ -92,13 +100,21 @@ def _account(space: Space, chat: Session, caps: Caps) -> Account:
     return Account(space.client, f"chat {chat.id}", MAIN, caps, chat.spent)
 
 
-def _ask(workshop: Workshop, served: Served, account: Account, on_event: OnEvent) -> Ask:
+def _ask(workshop: Workshop, served: Served, account: Account, on_event: OnEvent, *, announce: bool) -> Ask:
+    """How a chat asks its model; with `announce`, what that may cost is said before the first call."""
+    announcing = announce
+
     @contextmanager
     def waiting(reason: str, seconds: float) -> Iterator[None]:
         on_event(Notice(f"waits {seconds:.0f} s: {reason}" if seconds else f"waits: {reason}"))
         yield
 
     async def ask(request: ModelRequest, on_lost: OnLost, listener: Listener) -> ModelReply:
+        nonlocal announcing
+        if announcing:
+            announcing = False
+            price = (await served.priced()).price
+            on_event(Notice(announced(served.model.name, price, prompt_tokens(request), account.caps, "chat")))
         return await workshop.gateway.reply(
             served, request, account, on_lost=on_lost, waiting=waiting, listener=listener
         )

@@ -29,6 +29,7 @@ def config_show(shell: Shell) -> int:
     from ..config import config_file
     from ..explain import explain
     from ..load import load_setup
+    from ..trust import in_force
     from . import spending
 
     try:
@@ -36,6 +37,8 @@ def config_show(shell: Shell) -> int:
     except NoWorkspace:
         result = explain(load_setup(shell.env, ""), config_file(), None)
     else:
-        result = explain(shell.setup, config_file(), workspace)
+        force = in_force(workspace.settings, shell.setup)
+        shell.notes(() if force.notice is None else (force.notice,))
+        result = explain(force.setup, config_file(), workspace, force.raised)
     shell.answer(result, lambda: spending.settings(result, shell.terminal))
     return 0
