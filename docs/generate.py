@@ -2,7 +2,7 @@
 
 The wire's page comes from the docstrings and types of its modules, its example from messages that were really encoded;
 the life of tasks and drafts comes from the plan's tables, the review page from the policy's, the page about Python
-from the package's public list.
+from the package's public list, the settings from the fields that hold them.
 A test compares the pages with what this would write.
 """
 
@@ -14,8 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
 
 import onepen
+from onepen.memory import settings as workspace
+from onepen.orchestrator import config
 from onepen.orchestrator.commands import reference
 from onepen.orchestrator.plan import DRAFT_TRANSITIONS, MAX_CRASHES, MAX_ROUNDS, TRANSITIONS
 from onepen.staging.policy import table_text
@@ -308,6 +313,86 @@ def _plain(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
+_PERSONS = ("Config", "ProfileTable", "PriceTable", "BudgetTable")
+_WORKSPACES = ("WorkspaceSettings", "LimitSettings", "WishSettings")
+_TABLES = {
+    "Config": "`config.toml`",
+    "ProfileTable": "`[profiles.NAME]`",
+    "PriceTable": '`[profiles.NAME.prices."ID"]`',
+    "BudgetTable": "`[budget]`",
+    "WorkspaceSettings": "`onepen.toml`",
+    "LimitSettings": "`[limits]`",
+    "WishSettings": "`[wishes]`",
+}
+_IN_TOML = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false", "dict": "tables"}
+
+
+def settings_page() -> str:
+    """docs/reference/settings.md."""
+    lines = ["# Settings", ""]
+    lines += [
+        "<!-- Made by docs/generate.py from orchestrator/config.py and memory/settings.py; change it there. -->",
+        "",
+    ]
+    lines += [
+        "Two files say what onepen does: your own config, for all workspaces on this machine, and a workspace's "
+        "`onepen.toml`.",
+        "A workspace can only tighten: servers, keys, automatic approval and higher budgets come from your config, or "
+        "from what you allowed by `onepen trust`.",
+        "`onepen config show` tells what is in force and where each thing is set; "
+        "[how to use a model](../how-to/models.md) has examples.",
+        "",
+        "## Your config",
+        "",
+    ]
+    for name in _PERSONS:
+        lines += _table(config, name)
+    lines += ["## A workspace's", ""]
+    for name in _WORKSPACES:
+        lines += _table(workspace, name)
+    lines += ["Each key that isn't listed here is refused, so that a slip of the pen is no silence.", ""]
+    return "\n".join(lines)
+
+
+def _table(module: ModuleType, name: str) -> list[str]:
+    model = getattr(module, name)
+    body = _class(module, name).body
+    told = {
+        _name(field): _plain(_docstring(after)).replace("\n\n", " ").replace("|", "\\|")
+        for field, after in zip(body, [*body[1:], ast.Pass()], strict=True)
+        if isinstance(field, ast.AnnAssign)
+    }
+    lines = [f"### {_TABLES[name]}", "", _prose(inspect.getdoc(model) or ""), ""]
+    lines += ["| Key | Type | Without it | What it is |", "|---|---|---|---|"]
+    for key, field in model.model_fields.items():
+        lines.append(f"| `{key}` | {_in_toml(field)} | {_without(field)} | {told[key]} |")
+    return [*lines, ""]
+
+
+def _in_toml(field: FieldInfo) -> str:
+    kinds = list(_kinds(field.annotation))
+    names = [getattr(get_origin(kind) or kind, "__name__", "") for kind in kinds]
+    plain = next((_IN_TOML[one] for one in names if one in _IN_TOML), None)
+    words = [f"`{one}`" for kind in kinds if get_origin(kind) is Literal for one in get_args(kind)]
+    return plain or ", ".join(words) or "table"
+
+
+def _kinds(annotation: object) -> Iterator[Any]:
+    """A type and those that it is made of."""
+    yield annotation
+    if get_origin(annotation) is not Literal and get_origin(annotation) is not dict:
+        for inner in get_args(annotation):
+            yield from _kinds(inner)
+
+
+def _without(field: FieldInfo) -> str:
+    if field.is_required():
+        return "needed"
+    value = field.get_default(call_default_factory=True)
+    plain = isinstance(value, bool | int | float) or (isinstance(value, str) and value)
+    return f"`{json.dumps(value)}`" if plain else ""
+
+
 def python_page() -> str:
     """docs/reference/python.md."""
     lines = ["# In Python", "", "<!-- Made by docs/generate.py from src/onepen/__init__.py; change it there. -->", ""]
@@ -353,6 +438,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/policy.md": policy_page,
     "reference/commands.md": reference.page,
     "reference/python.md": python_page,
+    "reference/settings.md": settings_page,
 }
 
 

@@ -16,6 +16,8 @@ from onepen.memory.index.index import parse_index
 from onepen.memory.settings import parse_settings
 from onepen.memory.text.daylog import parse_day
 from onepen.memory.text.document import parse_document
+from onepen.orchestrator.choice import ALIASES
+from onepen.orchestrator.config import parse_config
 from onepen.staging.draft import Draft, parse_draft
 from onepen.staging.header import Header
 from onepen.staging.quotes import quotes
@@ -44,10 +46,10 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["wire", "tasks", "policy", "commands", "python"])
+@pytest.mark.parametrize("page", ["wire", "tasks", "policy", "commands", "python", "settings"])
 def test_a_page_that_is_made_from_code_is_what_would_be_made_now(page: str) -> None:
     pages = generate().PAGES
-    assert len(pages) == 5
+    assert len(pages) == 6
     path = f"reference/{page}.md"
     assert (DOCS / path).read_text(encoding="utf-8") == pages[path](), "run: make docs"
 
@@ -130,3 +132,12 @@ def test_the_agent_parses() -> None:
 @pytest.mark.parametrize("pair", re.findall(r"`(\S+)` → `(\S+)`", (DOCS / "reference" / "files.md").read_text("utf-8")))
 def test_the_ids_are_made_as_the_page_says(pair: tuple[str, str]) -> None:
     assert id_from_title(pair[0]) == pair[1]
+
+
+def test_the_example_of_a_persons_config_is_accepted_and_short_names_mean_what_the_page_says() -> None:
+    page = (DOCS / "how-to" / "models.md").read_text(encoding="utf-8")
+    found = re.search(r"^```toml\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    assert found is not None
+    config = parse_config(found.group(1))
+    assert set(config.profiles) == {"default", "acme", "house"} and config.clients["acme"] == "acme"
+    assert all(f"`{id_}`" in page for id_ in ALIASES.values())
