@@ -23,6 +23,8 @@ from onepen.memory import settings as workspace
 from onepen.orchestrator import config
 from onepen.orchestrator.commands import reference
 from onepen.orchestrator.plan import DRAFT_TRANSITIONS, MAX_CRASHES, MAX_ROUNDS, TRANSITIONS
+from onepen.orchestrator.process import asked, codec, place, protocol
+from onepen.orchestrator.results import CommitResult
 from onepen.staging.policy import table_text
 from onepen.subagents import messages, prompt, toolset, wire
 
@@ -112,6 +114,54 @@ def _tools() -> Iterator[str]:
         yield json.dumps(spec.as_dict(), ensure_ascii=False)
         yield "```"
         yield ""
+
+
+def socket_page() -> str:
+    """docs/reference/socket.md."""
+    head, *rest = inspect.cleandoc(protocol.__doc__ or "").split("\n\n")
+    lines = ["# The socket", "", "<!-- Made by docs/generate.py from orchestrator/process/; change it there. -->", ""]
+    lines += [_prose(head), ""]
+    for part in rest:
+        shown = part.startswith("    ")
+        lines += ["```text", *map(str.strip, part.splitlines()), "```", ""] if shown else [_prose(part), ""]
+    lines += [f"A line has at most {protocol.MOST >> 20} MiB.", ""]
+    lines += ["## Where it lies", "", _prose((place.__doc__ or "").partition("\n\n")[2]), ""]
+    lines += ["## What may be asked", ""]
+    for title, kinds in (("Done in a moment", asked.SHORT), ("Goes on without the client", asked.WORK)):
+        lines += [f"### {title}", "", "| `op` | `args` | What it is |", "|---|---|---|"]
+        lines += [f"| `{op}` | {_arguments(kind)} | {_plain(kind.__doc__ or '')} |" for op, kind in kinds.items()]
+        lines.append("")
+    lines += [
+        "An argument with a `?` may be left out.",
+        f"{_words(sorted(asked.ONCE))} are done once for an `id`, however often the request comes.",
+        "So whoever got no answer asks again.",
+        f"`{asked.DOWN}` ({_arguments(asked.Down)}) ends the orchestrator: after what runs, `now`, or only if it is idle.",
+        "Its answer is `{ends, ran, seconds}`: what it is at work on, and how long that may take.",
+        "",
+        "A `request` has the fields of `DelegateRequest` or `ChatRequest`, with absolute paths.",
+        "`setup` has those of `Setup` (orchestrator/setup.py).",
+        "It holds credentials: it is checked, used for this request, and written nowhere.",
+        "",
+        "## What is told",
+        "",
+        "While work goes on: `made` with its `tasks` as soon as they are on the disk, and `progress` of sub-agents.",
+        "In a chat also `chat`, `words`, `broke_off`, `tool` and `notice`.",
+        "",
+        "An answer names the types of its values, so that a client can make the same ones again:",
+        "",
+        "```json",
+        json.dumps(codec.typed(CommitResult("c4-k3x9ab", ("memory/2026-11-30.md",)))),
+        "```",
+        "",
+        f"Types are {_words(sorted(codec.TYPES))}.",
+        "",
+    ]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _arguments(kind: type[asked.Args]) -> str:
+    named = (f"`{name}{'' if field.is_required() else '?'}`" for name, field in kind.model_fields.items())
+    return ", ".join(named)
 
 
 def tasks_page() -> str:
@@ -434,6 +484,7 @@ def _told(name: str) -> str:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "reference/wire.md": wire_page,
+    "reference/socket.md": socket_page,
     "reference/tasks.md": tasks_page,
     "reference/policy.md": policy_page,
     "reference/commands.md": reference.page,
