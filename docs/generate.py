@@ -135,7 +135,7 @@ def socket_page() -> str:
         "An argument with a `?` may be left out.",
         f"{_words(sorted(asked.ONCE))} are done once for an `id`, however often the request comes.",
         "So whoever got no answer asks again.",
-        f"`{asked.DOWN}` ({_arguments(asked.Down)}) ends the orchestrator: after what runs, `now`, or only if it is idle.",
+        f"`{asked.DOWN}` ({_arguments(asked.Down)}) ends the orchestrator: after what runs, `now`, or only when idle.",
         "Its answer is `{ends, ran, seconds}`: what it is at work on, and how long that may take.",
         "",
         "A `request` has the fields of `DelegateRequest` or `ChatRequest`, with absolute paths.",

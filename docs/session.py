@@ -63,7 +63,7 @@ class Session:
     def end(self) -> None:
         """No orchestrator is left in the background."""
         for settings in self.folder.glob("*/onepen.toml"):
-            down = ["onepen", "-C", settings.parent, "down", "--now"]
+            down = ["onepen", "-C", str(settings.parent), "down", "--now"]
             subprocess.run(down, env=surroundings(self.folder), capture_output=True, check=False)
 
 

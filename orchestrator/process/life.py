@@ -3,7 +3,7 @@
 import os
 import socket
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,25 +70,33 @@ class Life:
                 note_holder(self._root, note)
                 self._on_ready(note)
                 log = ProcessLog(self._root, clock, orchestrator.known.mask, self._streams)
-                log.note("began", version=__version__, socket=str(path))
-                for notice in orchestrator.notices:
-                    log.note("found", text=notice)
-                calls = Calls(orchestrator.service, log, self._told, orchestrator.known.mask)
-                self._server = Server(
-                    calls, log, key_of(self._root), since,
-                    idle_seconds=self._idle_seconds, there=_there(self._root),
-                )  # fmt: skip
-                if self._broken is not None:
-                    self._server.end(self._broken.message, now=True)
-                reason = await self._server.run(listening)
-                log.note("ended", reason=reason)
-                log.close()
-                return reason
+                with closing(log):
+                    return await self._serve(orchestrator, listening, log, note)
             finally:
                 listening.close()
                 with suppress(FileNotFoundError):
                     if os.path.samestat(path.stat(), own):
                         files.remove(path)
+
+    async def _serve(
+        self, orchestrator: "Orchestrator", listening: socket.socket, log: ProcessLog, note: Holder
+    ) -> str:
+        log.note("began", version=note.version, socket=note.socket)
+        for notice in orchestrator.notices:
+            log.note("found", text=notice)
+        calls = Calls(orchestrator.service, log, self._told, orchestrator.known.mask)
+        self._server = Server(
+            calls, log, key_of(self._root), note.since, idle_seconds=self._idle_seconds, there=_there(self._root)
+        )
+        if self._broken is not None:
+            self._server.end(self._broken.message, now=True)
+        try:
+            reason = await self._server.run(listening)
+        except BaseException as e:
+            log.failed("crashed", e)
+            raise
+        log.note("ended", reason=reason)
+        return reason
 
     async def _orchestrator(self, held: AsyncExitStack) -> "Orchestrator":
         """The pen and what works with it; an orchestrator that is there is not waited for, a short writer is."""

@@ -7,9 +7,9 @@ prints lands in it, too, since the two standard streams of a background process 
 """
 
 import os
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...memory import files
 from ...memory.clock import Clock
@@ -28,7 +28,11 @@ def open_log(root: Path) -> int:
 
 
 class ProcessLog:
-    """The log of one process. `streams` are descriptors that lead to it, too, and follow it into a new file."""
+    """The log of one process. `streams` are descriptors that lead to it, too, and follow it into a new file.
+
+    What is noted in the first moments is written at `catch_up`: the library that writes it takes as long to import as a
+    person waits for a quick command.
+    """
 
     def __init__(
         self, root: Path, clock: Clock, mask: Callable[[str], str] = str, streams: tuple[int, ...] = ()
@@ -38,28 +42,41 @@ class ProcessLog:
         self._mask = mask
         self._streams = streams
         self._fd = open_log(root)
-        self._logger = self._made()
+        self._held: list[tuple[str, Mapping[str, object]]] = []
+        self._logger: FilteringBoundLogger | None = None
 
     def note(self, event: str, **facts: object) -> None:
-        self._logger.info(event, **facts)
+        self._add(event, facts)
 
     def failed(self, event: str, error: BaseException, **facts: object) -> None:
         """An error with its traceback."""
-        self._logger.error(event, **facts, exc_info=error)
+        self._add(event, {**facts, "exc_info": error})
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Write what was noted until now; from now on everything is written at once."""
+        if self._logger is None:
+            self._logger = self._made()
+        for event, facts in self._held:
+            (self._logger.error if "exc_info" in facts else self._logger.info)(event, **facts)
+        self._held.clear()
 
     def close(self) -> None:
+        self.catch_up()
         os.close(self._fd)
 
-    def _made(self) -> "FilteringBoundLogger":
-        import structlog  # takes a tenth of a second, so only the process that writes the log imports it
+    def _add(self, event: str, facts: Mapping[str, object]) -> None:
+        at = {"time": self._clock.now().isoformat(timespec="milliseconds"), "pid": os.getpid()}
+        self._held.append((event, {**at, **facts}))
+        if self._logger is not None:
+            self.catch_up()
 
-        def stamped(logger: object, method: str, event: MutableMapping[str, Any]) -> Mapping[str, Any]:
-            return {"time": self._clock.now().isoformat(timespec="milliseconds"), "pid": os.getpid(), **event}
+    def _made(self) -> "FilteringBoundLogger":
+        import structlog
 
         processors: list[Processor] = [
             structlog.processors.add_log_level,
             structlog.processors.format_exc_info,
-            stamped,
             structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
         ]
         made: FilteringBoundLogger = structlog.wrap_logger(

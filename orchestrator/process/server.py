@@ -130,6 +130,7 @@ class Server:
         """End when nothing is to do for too long, or the workspace is gone from its place."""
         while True:
             await anyio.sleep(min(_WATCH_SECONDS, self._idle_seconds or _WATCH_SECONDS))
+            self._notes.catch_up()
             if not self._there():
                 self.end("the workspace or its lock was taken away", now=True)
             if self._jobs or self._connected:
@@ -203,19 +204,18 @@ class Server:
             else:
                 job.end(await self._calls.answer(job))
             async with anyio.create_task_group() as group:
-                with anyio.CancelScope() as sending, suppress(anyio.BrokenResourceError):
-                    group.start_soon(self._presses, reader, job, sending)
+                group.start_soon(self._presses, reader, job)
+                with suppress(anyio.BrokenResourceError):  # nobody listens any more
                     async for line in ear:
                         await stream.send(encode(line))
                 group.cancel_scope.deadline = anyio.current_time() + _LAST_SECONDS  # by then the client has hung up
 
-    async def _presses(self, reader: "_Reader", job: Job, sending: anyio.CancelScope) -> None:
-        """Hand on each Ctrl-C; the end of the connection stops listening, not the work."""
+    async def _presses(self, reader: "_Reader", job: Job) -> None:
+        """Hand on each Ctrl-C; a client that says nothing more may still be listening."""
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, Garbled):
             while (line := await reader.next()) is not None:
                 if "press" in line:
                     job.stop.press()
-        sending.cancel()
 
     # -- its work ------------------------------------------------------------------------------------------------------
 

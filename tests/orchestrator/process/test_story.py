@@ -230,6 +230,7 @@ def test_no_key_stays_with_it(home: Home) -> None:
     (pid,) = orchestrators(home.folder)
     assert b"made-up" not in Path(f"/proc/{pid}/environ").read_bytes()
     assert b"made-up" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    home("down")
     log = home.folder / "ws/.onepen/orchestrator.log"
     assert log.stat().st_mode & 0o777 == 0o600
     events = [json.loads(line) for line in log.read_text().splitlines()]
