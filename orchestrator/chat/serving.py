@@ -115,8 +115,11 @@ def _ask(workshop: Workshop, served: Served, account: Account, on_event: OnEvent
             announcing = False
             price = (await served.priced()).price
             on_event(Notice(announced(served.model.name, price, prompt_tokens(request), account.caps, "chat")))
-        return await workshop.gateway.reply(
+        reply = await workshop.gateway.reply(
             served, request, account, on_lost=on_lost, waiting=waiting, listener=listener
         )
+        for line in workshop.gateway.news():
+            on_event(Notice(line))
+        return reply
 
     return ask

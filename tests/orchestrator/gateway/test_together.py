@@ -1,8 +1,9 @@
 """Many tasks on one budget and one limit, with real workers' loops and real HTTP."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 import pytest
@@ -13,7 +14,7 @@ from onepen.orchestrator.gateway.gateway import Gateway
 from onepen.orchestrator.gateway.ledger import Ledger
 from onepen.orchestrator.gateway.price import Price
 from onepen.orchestrator.models import Resolver
-from onepen.orchestrator.requests import DelegateRequest
+from onepen.orchestrator.requests import BrokeOff, ChatRequest, DelegateRequest, Notice, TurnEvent, Words
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.setup import Profile, Secret, Setup
@@ -24,22 +25,24 @@ from onepen.testing.ids import CountedIds
 from onepen.testing.messages_api import MessagesApi
 from onepen.testing.pool import InProcessPool
 
+T = TypeVar("T")
 MODEL = "claude-sonnet-5-5"
 EACH = {"input": 0, "output": 6_000}
 """What a call is said to use: 0.09 US$ at the price below."""
 
 
-def delegated(root: Path, api: MessagesApi, texts: Sequence[str], day_usd: float) -> DelegateResult:
-    """What comes of questions that are asked in a process of their own."""
+def with_service(root: Path, api: MessagesApi, work: Callable[[Service], Awaitable[T]], *, day_usd: float = 5.0) -> T:
+    """What comes of `work` with a service in a process of its own."""
     workspace = open_workspace(root)
     clock = FixedClock("2026-11-29T09:30:00+01:00")
     profile = Profile("default", api.url, Secret("sk-test"), prices={MODEL: Price(0.0, 0.0, 0.0, 15.0)})
     setup = Setup(model=MODEL, profiles={"default": profile}, caps=Caps(day_usd=day_usd))
-
     before = Amount(booked(root))
 
-    async def work() -> DelegateResult:
-        gateway = Gateway(Ledger(lambda day: {None: before}), clock=clock)
+    async def run() -> T:
+        gateway = Gateway(
+            Ledger(lambda day: {None: before}), clock=clock, random=lambda: 0.5, sleep=lambda seconds: anyio.sleep(0)
+        )
         workshop = Workshop(InProcessPool(), gateway)
         service = Service(
             workspace,
@@ -51,11 +54,18 @@ def delegated(root: Path, api: MessagesApi, texts: Sequence[str], day_usd: float
             setup=lambda: setup,
         )
         try:
-            return await service.delegate(DelegateRequest(texts=tuple(texts), answer=True))
+            return await work(service)
         finally:
             await gateway.close()
 
-    return anyio.run(work)
+    return anyio.run(run)
+
+
+def delegated(root: Path, api: MessagesApi, texts: Sequence[str], day_usd: float = 5.0) -> DelegateResult:
+    """What comes of questions that are asked in a process of their own."""
+    return with_service(
+        root, api, lambda service: service.delegate(DelegateRequest(texts=tuple(texts), answer=True)), day_usd=day_usd
+    )
 
 
 def booked(root: Path) -> float:
@@ -89,9 +99,29 @@ def test_workers_that_are_refused_together_come_back_one_by_one(root: Path) -> N
     report = [{"tool": "report", "input": {"summary": "done", "answer": "hot"}}]
     rules: list[dict[str, object]] = [{"within": 0.9, "fault": {"status": 429, "retry_after": 1.5}}, {"reply": report}]
     with MessagesApi(rules) as api:
-        result = delegated(root, api, [f"Question {k}?" for k in range(3)], 5.0)
+        result = delegated(root, api, [f"Question {k}?" for k in range(3)])
         seen = [request.at - api.asked[0].at for request in api.asked]
     assert [task.status for task in result.tasks] == ["answered"] * 3
     later = [at for at in seen if at > 0.9]
     assert len(seen) <= 7 and len(later) == 3
     assert later[0] >= 1.5 and later[-1] - later[0] > 0.7
+
+
+def test_a_chat_in_which_the_server_is_overloaded(root: Path) -> None:
+    """Field case 52 for a person who waits: "half" is taken back, paid and no part of the answer."""
+    rules: list[dict[str, object]] = [
+        {"nth": 1, "reply": "half", "usage": EACH, "fault": {"kind": "error_event", "at": "delta"}},
+        {"reply": "whole", "usage": {"input": 900, "output": 6_000}},
+    ]
+    events: list[TurnEvent] = []
+    with MessagesApi(rules) as api:
+        result = with_service(
+            root, api, lambda service: service.turn(ChatRequest("Which glaze?"), on_event=events.append)
+        )
+    assert result.answer == "whole"
+    said = [event for event in events if isinstance(event, Words | BrokeOff)]
+    assert [type(event) for event in said] == [Words, BrokeOff, Words] and said[-1] == Words("whole")
+    notices = [event.text for event in events if isinstance(event, Notice)]
+    assert any(line.startswith("waits 1 s: ") and "Overloaded" in line for line in notices)
+    assert sum("not cached" in line for line in notices) == 1
+    assert result.cost_usd == pytest.approx(0.18) and booked(root) == pytest.approx(0.18)
