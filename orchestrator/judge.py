@@ -121,7 +121,8 @@ class Judge:
         conversation = self._conversation(dossier, attempt, prefix, served, account)
         why = ""
         for _ in range(TRIES):
-            found = _read(await conversation.reply((message,), prefix.sha))
+            reply = await conversation.reply((message,), prefix.sha)
+            name, found = judged_by(reply.model), _read(reply)
             if conversation.refusal is not None:
                 return Opinion(name, "none", f"the model refused to judge it{_quoted(conversation.refusal)}")
             if isinstance(found, _Verdict):
@@ -156,8 +157,8 @@ class Judge:
 
 
 def judged_by(model: str) -> str:
-    """The reviewer's name in a verdict."""
-    return "model:" + clip(model, _NAME)
+    """The reviewer's name in a verdict; of a model that answered, by what its server calls it."""
+    return "model:" + clip(visible("".join(model.split())), _NAME)
 
 
 def _read(reply: ModelReply) -> _Verdict | _Unreadable:

@@ -78,7 +78,7 @@ def task_view(
         usage=usage,
         cost_usd=cost,
         seconds=seconds or state.seconds,
-        reason=state.reason or _waiting_for(drafts),
+        reason=state.reason or _waiting_for(drafts) or _refused(dossier),
         created=dossier.sheet.created,
         left_out=left_out,
         target=dossier.sheet.target,
@@ -90,3 +90,11 @@ def task_view(
 def _waiting_for(drafts: tuple[DraftView, ...]) -> str:
     waiting = [d.id for d in drafts if d.status in {"waiting", "conflict"}]
     return f"a person decides on {', '.join(waiting)}" if waiting else ""
+
+
+def _refused(dossier: Dossier) -> str:
+    """Who refused the drafts of a task that came to nothing, and why."""
+    if dossier.state.status != "refused":
+        return ""
+    refused = [(d, "the checks" if d.verdict is None else d.verdict.reviewer) for d in dossier.state.drafts]
+    return "; ".join(f"{by} refused {d.id}" + (f": {d.reason}" if d.reason else "") for d, by in refused)

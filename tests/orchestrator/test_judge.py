@@ -135,8 +135,10 @@ def test_it_sends_back_three_times_then_a_person_decides(make_service: MakeServi
 
 
 def test_what_it_refuses_a_person_can_still_vouch_for(make_service: MakeService, root: Path) -> None:
-    draft = judged(make_service, Model("refuse"))
+    task = delegate(make_service(models=Model("refuse")))
+    [draft] = task.drafts
     assert (draft.status, draft.reason) == ("refused", "because refuse")
+    assert task.reason.startswith("model:scripted:") and task.reason.endswith(f"refused {draft.id}: because refuse")
     assert make_service().approve([draft.id]).decisions[0].outcome == "needs_person"
     assert "1222" not in card(root)
     assert make_service().approve([draft.id], sha256=draft.sha256).decisions[0].outcome == "committed"
