@@ -37,19 +37,25 @@ def recover(desk: Desk, view: View) -> tuple[str, ...]:
             for chat in end_cut_turns(space, desk.clock, RECENT)
         ]
         for dossier in _touched(desk, space):
-            for draft in dossier.state.drafts:
-                if draft.status == "waiting" and not draft.reviewed:
-                    desk.book_reviews(dossier, draft.attempt)
-            if dossier.state.alive and not dossier.damage:
-                task = dossier.task
-                told = f"{task} was interrupted and keeps what it has (next: onepen resume {task})"
-                try:
-                    lost(desk, dossier)
-                except (OSError, LinkLeadsOut) as e:  # one task that can't be written keeps no other from going on
-                    reason = e.message if isinstance(e, LinkLeadsOut) else e.strerror or str(e)
-                    told = f"{task} was interrupted, but that could not be noted: {reason} (next: onepen doctor)"
-                found.append(told)
+            task = dossier.task
+            told = f"{task} was interrupted and keeps what it has (next: onepen resume {task})"
+            try:
+                _book_reviews(desk, dossier)
+                if not dossier.state.alive or dossier.damage:
+                    continue
+                lost(desk, dossier)
+            except (OSError, LinkLeadsOut) as e:  # one task that can't be written keeps no other from going on
+                reason = e.message if isinstance(e, LinkLeadsOut) else e.strerror or str(e)
+                told = f"{task} was interrupted, but that could not be noted: {reason} (next: onepen doctor)"
+            found.append(told)
     return tuple(found)
+
+
+def _book_reviews(desk: Desk, dossier: Dossier) -> None:
+    """Books what reviews cost whose verdict nobody saw."""
+    open_ones = (d for d in dossier.state.drafts if d.status == "waiting" and not d.reviewed)
+    for attempt in sorted({draft.attempt for draft in open_ones}):
+        desk.book_reviews(dossier, attempt)
 
 
 def lost(desk: Desk, dossier: Dossier) -> Dossier:

@@ -51,28 +51,33 @@ class Priced:
         return Served(self.script, PRICE)
 
 
+TWO_CALLS: list[dict[str, object]] = [
+    {"turn": 1, "usage": CENTS_9, "delay": 0.01, "reply": [{"tool": "search", "input": {"query": "cone"}}]},
+    {"turn": 2, "usage": CENTS_9, "reply": [{"tool": "report", "input": {"summary": "s", "answer": "1222"}}]},
+]
+
+
 def test_many_tasks_never_go_far_beyond_one_budget_and_none_fails_for_it(make_service: MakeService) -> None:
     """Field case 64: 40 tasks, 8 at once, 9 cents a call, one dollar."""
-    rules: list[dict[str, object]] = [
-        {"turn": 1, "usage": CENTS_9, "delay": 0.01, "reply": [{"tool": "search", "input": {"query": "cone"}}]},
-        {"turn": 2, "usage": CENTS_9, "reply": [{"tool": "report", "input": {"summary": "s", "answer": "1222"}}]},
-    ]
-    model = Priced(rules)
+    model = Priced(TWO_CALLS)
     service = make_service(models=model, setup=Setup(caps=Caps(day_usd=1.0)))
     result = delegate(service, *(f"Question {n}?" for n in range(40)), answer=True)
     assert {t.status for t in result.tasks} == {"answered", "over_budget"}
     assert result.exit_code == 4
     assert cost(service) == pytest.approx(0.09 * len(model.script.requests))
     assert cost(service) <= 1.0 + 8 * 0.09
-    untouched = [t for t in result.tasks if t.reason.startswith("not started: the day's budget")]
-    assert len(untouched) == len([t for t in result.tasks if t.cost_usd == 0])
-    begun = next(t for t in result.tasks if t.status == "over_budget" and (t.cost_usd or 0) > 0)
-    more = Priced(rules)
-    again = make_service(models=more, setup=Setup(caps=Caps(day_usd=10.0)))
-    [done] = anyio.run(partial(again.resume, begun.task)).tasks
-    assert (done.status, len(more.script.requests)) == ("answered", 1)
-    [late] = anyio.run(partial(again.resume, untouched[0].task)).tasks
-    assert (late.status, round(late.cost_usd or 0, 6)) == ("answered", 0.18)
+    untouched = [t.task for t in result.tasks if t.reason.startswith("not started: the day's budget")]
+    assert untouched == [t.task for t in result.tasks if t.cost_usd == 0]
+
+
+def test_with_a_higher_budget_a_task_goes_on_and_pays_nothing_twice(make_service: MakeService) -> None:
+    service = make_service(models=Priced(TWO_CALLS), setup=Setup(caps=Caps(day_usd=0.09)))
+    result = delegate(service, "How hot?", answer=True)
+    assert [(t.status, t.cost_usd) for t in result.tasks] == [("over_budget", 0.09)]
+    more = Priced(TWO_CALLS)
+    again = make_service(models=more, setup=Setup(caps=Caps(day_usd=1.0)))
+    [done] = anyio.run(partial(again.resume, "t1")).tasks
+    assert (done.status, done.cost_usd, len(more.script.requests)) == ("answered", 0.18, 1)
 
 
 def test_a_task_s_own_budget_counts_its_attempts_and_its_reviews(make_service: MakeService) -> None:
