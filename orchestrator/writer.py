@@ -1,0 +1,215 @@
+"""What a person adds by hand: clients, projects, findings, agents, lines of the day; and how the pen is come by."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from typing import TYPE_CHECKING, Self
+
+from ..memory.clock import Clock
+from ..memory.ids import AgentId, CardId, ClientId, check_title, id_from_title
+from ..memory.target import CardTarget, Shelf
+from ..memory.workspace import Space, Workspace
+from .errors import BadRequest, IdIsTaken
+from .reader import Reader
+from .results import CommitResult
+from .settle import settle
+
+if TYPE_CHECKING:
+    from ..memory.history import Commit
+    from .commit import Scribe
+    from .desk import Desk
+    from .pens import Pens
+    from .redact import Known
+
+_LONGEST_LINE = 8 << 10
+
+
+class Writer(Reader):
+    """Short writing, each piece with the pen for its own moment, or with a loan of the held one (`pens`)."""
+
+    def __init__(
+        self, workspace: Workspace, clock: Clock, user: str, pens: "Pens | None" = None, known: "Known | None" = None
+    ) -> None:
+        super().__init__(workspace, clock)
+        self._user = user
+        self._pens = pens
+        self._wait = 10.0
+        self._known = known
+
+    def waiting(self, seconds: float) -> Self:
+        """This service, but where it has to take the pen it waits for it so long and no longer."""
+        other = copy(self)
+        other._wait = seconds
+        return other
+
+    # `request` names a request that may come again, since its answer was lost on the way: it is done once.
+
+    def add_client(
+        self,
+        title: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        dry_run: bool = False,
+        allow_secret: bool = False,
+        request: str | None = None,
+    ) -> CommitResult:
+        """A new client's space; raises BadTitle, BadId, IdIsTaken or SecretRefused."""
+        from ..memory.scaffold import plan_client
+
+        name = check_title(title)
+        client = ClientId(id_from_title(name) if id is None else id)
+
+        def add(scribe: "Scribe", key: str | None) -> "Commit":
+            if client in self.workspace.clients():
+                raise IdIsTaken("client", client, f"clients/{client} is there already")
+            planned = plan_client(client, name)
+            return scribe.add_client(client, name, planned, self._who, key=key, allow_secret=allow_secret)
+
+        return self._once(add, Space(self.workspace.root, client), request, dry_run)
+
+    def add_project(
+        self,
+        title: str,
+        *,
+        client: str | None = None,
+        id: str | None = None,  # noqa: A002
+        text: str | None = None,
+        dry_run: bool = False,
+        allow_secret: bool = False,
+        request: str | None = None,
+    ) -> CommitResult:
+        """A new project's card; raises BadTitle, BadId, NoSuchClient, IdIsTaken or SecretRefused."""
+        return self._add_card("projects", title, client, id, text, dry_run, allow_secret, request)
+
+    def add_research(
+        self,
+        title: str,
+        *,
+        client: str | None = None,
+        id: str | None = None,  # noqa: A002
+        text: str | None = None,
+        dry_run: bool = False,
+        allow_secret: bool = False,
+        request: str | None = None,
+    ) -> CommitResult:
+        """A new finding's card; raises what `add_project` raises."""
+        return self._add_card("research", title, client, id, text, dry_run, allow_secret, request)
+
+    def add_agent(
+        self,
+        title: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        text: str | None = None,
+        dry_run: bool = False,
+        allow_secret: bool = False,
+        request: str | None = None,
+    ) -> CommitResult:
+        """A new agent's definition, from `text` or from a beginning; raises what `add_client` raises."""
+        from ..memory.scaffold import plan_agent
+        from ..subagents.definition import parse_definition
+
+        name = check_title(title)
+        agent = AgentId(id_from_title(name) if id is None else id)
+        planned = plan_agent(agent, name, text)
+        description = parse_definition(agent, planned.data.decode()).description or name
+
+        def add(scribe: "Scribe", key: str | None) -> "Commit":
+            return scribe.add_agent(agent, planned, description, self._who, key=key, allow_secret=allow_secret)
+
+        return self._once(add, self.workspace.house, request, dry_run)
+
+    def log(
+        self,
+        text: str,
+        *,
+        client: str | None = None,
+        kind: str = "note",
+        dry_run: bool = False,
+        allow_secret: bool = False,
+        request: str | None = None,
+    ) -> CommitResult:
+        """A line in today's log.
+
+        Raises BadRequest for one of more than 8 KiB, BadLogText, NoSuchClient, or SecretRefused without `allow_secret`.
+        """
+        if (size := len(text.encode(errors="replace"))) > _LONGEST_LINE:
+            raise BadRequest(
+                f"a log line has at most {_LONGEST_LINE:,} bytes, this one has {size:,}",
+                hint='onepen add research "TITLE" --from FILE',
+            )
+        space = self.workspace.space(client)
+
+        def add(scribe: "Scribe", key: str | None) -> "Commit":
+            scribe.reconcile((space,))
+            return scribe.log(space, kind, text, self._who, key=key, allow_secret=allow_secret)
+
+        return self._once(add, space, request, dry_run)
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _who(self) -> str:
+        return f"user:{self._user}"
+
+    def _add_card(
+        self,
+        shelf: Shelf,
+        title: str,
+        client: str | None,
+        id_: str | None,
+        text: str | None,
+        dry_run: bool,
+        allow_secret: bool,
+        request: str | None,
+    ) -> CommitResult:
+        name = check_title(title)
+        space = self.workspace.space(client)
+        target = CardTarget(shelf, CardId(id_from_title(name) if id_ is None else id_))
+
+        def add(scribe: "Scribe", key: str | None) -> "Commit":
+            scribe.reconcile((space,))
+            return scribe.add_card(space, target, name, text or "", self._who, key=key, allow_secret=allow_secret)
+
+        return self._once(add, space, request, dry_run)
+
+    def _once(
+        self, add: "Callable[[Scribe, str | None], Commit]", space: Space, request: str | None, dry_run: bool
+    ) -> CommitResult:
+        """What `add` commits in a space; of a request that was done before, what it came to then."""
+        key = None if request is None else f"request {request}"
+        with self._scribe(dry_run) as scribe:
+            before = None if key is None else scribe.done(space, key)
+            commit = before or add(scribe, key)
+            id_ = None if scribe.rehearsed else commit.id
+            again = before is not None
+            return CommitResult(id_, commit.paths, scribe.notices(), dry_run=scribe.rehearsed, again=again)
+
+    def _desk(self, dry_run: bool) -> "Desk":
+        if dry_run:
+            from .rehearsal import RehearsalDesk
+
+            return RehearsalDesk(self.workspace, self._clock, self._scope, known=self._secrets())
+        from .desk import Desk
+
+        return Desk(self._view, self._clock, self._scope, pens=self._pens, wait=self._wait, known=self._secrets())
+
+    def _secrets(self) -> "Known":
+        """The credentials that this service has been told of: none of them gets into memory."""
+        if self._known is None:
+            from .redact import Known
+
+            self._known = Known()
+        return self._known
+
+    @contextmanager
+    def _scribe(self, dry_run: bool) -> "Iterator[Scribe]":
+        """The pen for a moment; first what a crash left is finished."""
+        with self._desk(dry_run).scribe() as scribe:
+            self._settle(scribe)
+            yield scribe
+
+    def _settle(self, scribe: "Scribe") -> None:
+        """After a recovery: tells the journals of tasks what was found to be committed."""
+        if scribe.recovered and not (scribe.rehearsed or scribe.lent):
+            settle(self._view, self._clock, self.workspace.spaces())
