@@ -13,6 +13,7 @@ from ..memory.clock import Clock
 from ..memory.view import View
 from ..memory.workspace import Space
 from ..staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
+from ..staging.secret import Held
 from .commit import Scribe
 from .dossier import EVERYWHERE, Dossier, Scope, added, find_draft, find_task, open_dossier
 from .driver import book_attempt, book_reviews
@@ -49,6 +50,11 @@ class Desk:
         """Takes the pen; raises what `Pens.take` raises."""
         return self._pens.take(self._known)
 
+    @property
+    def held(self) -> Held:
+        """The credentials that may get into no file."""
+        return self._known.held
+
     def find_task(self, prefix: str) -> Dossier:
         """Raises NoSuchTask, AmbiguousId or NoSuchClient."""
         return find_task(self.view.workspace, prefix, self.clock, self._scope)
@@ -58,7 +64,7 @@ class Desk:
         return find_draft(self.view.workspace, prefix, self.clock, self._scope)
 
     def reviewer(self, space: Space) -> Reviewer:
-        return Reviewer(self.view, space, lambda: self.clock.now().date(), self._known.held)
+        return Reviewer(self.view, space, lambda: self.clock.now().date(), self.held)
 
     def make(self, space: Space, sheet: TaskSheet, inputs: Sequence[Path]) -> tuple[Dossier, tuple[str, ...]]:
         """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task.

@@ -30,8 +30,8 @@ class DelegateRequest:
     Agents pair with texts in order; one text goes to all agents; no agent means the researcher. `target` is
     relative to the client's space; without one a new research/<slug>.md is made. A task for a `project` may also go to
     the project's card or files. Limits left at None are those of the workspace; they can only be lowered.
-    `budget_usd` is for each task. `review` None: a person, unless they allowed the workspace's
-    wish for another; `model` None: the person's own default.
+    `budget_usd` is for each task, `allow_secret` the person's word that no text holds a secret. `review` None: a
+    person, unless they allowed the workspace's wish for another; `model` None: the person's own default.
     """
 
     texts: tuple[str, ...]
@@ -46,6 +46,7 @@ class DelegateRequest:
     max_turns: int | None = None
     time_limit: int | None = None
     budget_usd: float | None = None
+    allow_secret: bool = False
 
 
 @dataclass(frozen=True)

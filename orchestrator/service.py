@@ -134,9 +134,10 @@ class Service(Writer):
         stop: StopSign | None = None,
         dry_run: bool = False,
     ) -> DelegateResult:
-        """Sends drafts back with a reason and waits for the new attempts; raises BadReason, NoSuchDraft."""
+        """Sends drafts back with a reason and waits for the new attempts; raises what `reject` raises."""
         if not reason.strip():
             raise BadReason("send-back")
+        self._refuse_secret(reason)
         return await self._work(setup, on_progress, stop, dry_run).send_back(ids, reason.strip())
 
     async def turn(
@@ -200,14 +201,21 @@ class Service(Writer):
             return _decided(scribe, decider, decisions)
 
     def reject(self, ids: Sequence[str], reason: str, *, dry_run: bool = False) -> DecisionResult:
-        """Refuses drafts for good; raises BadReason, NoSuchDraft or AmbiguousId."""
+        """Refuses drafts for good; raises BadReason, SecretRefused, NoSuchDraft or AmbiguousId."""
         if not reason.strip():
             raise BadReason("reject")
+        self._refuse_secret(reason)
         with self._decider(ids, dry_run) as (decider, scribe):
             decisions = tuple(decider.reject(one, reason.strip()) for one in ids)
             return _decided(scribe, decider, decisions)
 
     # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _refuse_secret(self, reason: str) -> None:
+        """A reason stands in the task's journal, and a sub-agent reads it."""
+        from .door import refuse
+
+        refuse(reason, "the reason", self._secrets().held)
 
     @contextmanager
     def _decider(self, ids: Sequence[str], dry_run: bool) -> "Iterator[tuple[Decider, Scribe]]":

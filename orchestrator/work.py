@@ -20,6 +20,7 @@ from .caps import caps_in_force
 from .choice import INHERIT, free, model_of
 from .commit import Scribe
 from .desk import Desk
+from .door import INSIST, refuse
 from .dossier import Dossier, added, place_attempt
 from .driver import Driver
 from .errors import BadRequest
@@ -156,6 +157,9 @@ class Work:
         if request.target is not None:
             self._check_target(request.target, space, len(pairs))
         look_at_inputs(request.inputs)
+        if not request.allow_secret:
+            for text, _ in pairs:
+                refuse(text, "the task", self._desk.held, hint=INSIST)
         wanted = []
         for text, agent in pairs:
             definition = self._agent(AgentId(agent))

@@ -11,6 +11,7 @@ from ...memory.history import Commit, read_commits
 from ...memory.ids import AgentId
 from ...memory.layers import layers
 from ...memory.problem import Problem
+from ...staging.secret import secrets_in
 from ...subagents.definition import AgentDefinition, parse_definition
 from ...subagents.messages import Block, Text, well_formed
 from ..answer import TurnResult
@@ -100,7 +101,8 @@ class Talk:
             session = self._chats.add(session, self._asked(session, words))
             turn = self._prepared(session, line.on_account_of(session), on_event, stop, request.model)
             over = await self._over(turn, line, started)
-            told = (*map(str, problems), *notices, *((over.notice,) if over.notice else ()))
+            secret = self._secret_in(words, session)
+            told = (*map(str, problems), *notices, *secret, *((over.notice,) if over.notice else ()))
             return result_of(turn.session, self._house.space, line.name, anyio.current_time() - started, told)
 
     # -- before ----------------------------------------------------------------------------------------------------
@@ -115,6 +117,12 @@ class Talk:
         if request.session is None:
             return None, ()
         return self._chats.load(self._chats.find(request.session))
+
+    def _secret_in(self, words: str, session: Session) -> tuple[str, ...]:
+        """That a message holds a secret: it becomes no memory, but a chat is kept as it was said."""
+        kind = next((seen.kind for seen in secrets_in(words) if seen.level == "block"), None)
+        place = self._chats.shown(session.id)
+        return () if kind is None else (f"your message holds {kind}; it stands in {place} and went to the model",)
 
     def _begun(self, model: str) -> Session:
         """A new chat, with the layers as they are now."""

@@ -15,6 +15,7 @@ import anyio
 
 from ...memory.clock import Clock
 from ...memory.text.clip import clip
+from ...staging.secret import mask
 from ...subagents.loop import EQUAL_FAILURES, Failing
 from ...subagents.messages import Text, ToolUse
 from ...subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnLost
@@ -238,4 +239,4 @@ def _in_words(use: ToolUse) -> str:
     given = use.input if isinstance(use.input, dict) else {}
     keys = ("card", "section", "project", "query", "agent", "task", "id", "verdict", "status", "text")
     words = (str(given[key]) for key in keys if isinstance(given.get(key), str))
-    return clip(" ".join((use.name, *(" ".join(word.split()) for word in words))), 120)
+    return clip(mask(" ".join((use.name, *(" ".join(word.split()) for word in words)))), 120)

@@ -6,9 +6,20 @@ from typing import Annotated
 import typer
 
 from .failure import BadText
-from .options import Budget, Detach, DraftArguments, DryRun, Foreground, Profile, Reason, Review, TaskArgument
+from .options import (
+    AllowSecret,
+    Budget,
+    Detach,
+    DraftArguments,
+    DryRun,
+    Foreground,
+    Profile,
+    Reason,
+    Review,
+    TaskArgument,
+)
 from .shell import MOST_TASK, Shell
-from .values import given_ids, reason
+from .values import given_ids, reason, refuse_known
 
 _Texts = Annotated[list[str], typer.Argument(metavar="TEXT", help="What is to be done; '-' reads it from stdin.")]
 _Agents = Annotated[
@@ -48,6 +59,7 @@ def delegate(
     ] = None,
     detach: Detach = False,
     foreground: Foreground = False,
+    allow_secret: AllowSecret = False,
     dry_run: DryRun = False,
 ) -> int:
     from ..requests import DelegateRequest
@@ -69,7 +81,9 @@ def delegate(
         max_turns=max_turns,
         time_limit=time_limit,
         budget_usd=budget,
+        allow_secret=allow_secret,
     )
+    refuse_known(shell, allow_secret, **{f"TEXT {n}": text for n, text in enumerate(request.texts, 1)})
     shell.via = profile
     return run(shell, "delegate", {"request": request}, Place(dry_run, foreground, detach))
 

@@ -1,10 +1,12 @@
 """Keys and passwords in notes, cards, drafts, inputs and environments: none becomes memory, none is repeated."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from onepen.subagents.environment import ALLOWED, FIXED
 from onepen.testing.program import Program
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIFAKEFAKEFAKEFAKE\n-----END RSA PRIVATE KEY-----"
@@ -65,3 +67,136 @@ def test_no_door_lets_a_secret_in(onepen: Program, kind: str) -> None:
     onepen.ok(*doors[0][0], "--allow-secret", cwd=ws)
     assert any(path.startswith("memory/") for path in holding(ws, core))
     onepen.ok("doctor", cwd=ws)
+
+
+def script(onepen: Program, *replies: list[dict[str, object]], agent: str) -> str:
+    """A scripted model that says these things in turn, for one agent."""
+    rules = [{"agent": agent, "turn": n, "reply": reply} for n, reply in enumerate(replies, 1)]
+    file = onepen.home / f"{agent}.json"
+    file.write_text(json.dumps(rules))
+    return f"scripted:{file}"
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_chat_that_is_to_remember_one_says_where_it_stands_all_the_same(onepen: Program, kind: str) -> None:
+    value, core, ws = VALUES[kind], CORES[kind], onepen.home / "ws"
+    entry = {"section_id": "login", "summary": "The login.", "keywords": ["login"]}
+    card = {"project": "hosting", "old_text": "", "new_text": f"## Login\n\n{value}\n", "index_entry": entry}
+    calls: list[dict[str, object]] = [
+        {"tool": "write_memory_card", "input": card},
+        {"tool": "log_event", "input": {"text": f"the login is {' '.join(value.split())}"}},
+        {"tool": "delegate", "input": {"agent": "researcher", "task": f"find who uses {value}"}},
+    ]
+    if len(value) <= 150 and kind != "a password in a URL":  # an index line takes no address and no long line anyway
+        hidden = {**card, "new_text": "## Login\n\nIn the store.\n", "index_entry": {**entry, "summary": value}}
+        calls.append({"tool": "write_memory_card", "input": hidden})
+    model = script(onepen, calls, [{"text": "That I may not keep."}], agent="main")
+    ran = onepen("ask", f"Remember: {value}", "--model", model, cwd=ws)
+    assert ran.code == 0, ran
+    told = " ".join(ran.err.split())
+    assert f"your message holds {kind}" in told and "stands in chats/" in told and core not in ran.out + ran.err
+    assert holding(ws, core) and all(path.startswith("chats/") for path in holding(ws, core))
+    assert onepen.json("history", cwd=ws)["commits"] == []
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_worker_drafts_none_and_its_report_names_the_kind(onepen: Program, kind: str) -> None:
+    value, core, ws = VALUES[kind], CORES[kind], onepen.home / "ws"
+    text = f"# Login\n\n## Where\n\n{value}\n"
+    clean = "# Login\n\n## Where\n\nIn the store.\n"
+    index = [{"section_id": "where", "summary": " ".join(value.split())[:190], "keywords": ["login"]}]
+    model = script(
+        onepen,
+        [{"tool": "write_draft", "input": {"title": "Login", "text": text}}],
+        [{"tool": "write_draft", "input": {"title": "Login", "text": clean, "index": index}}],
+        [{"tool": "report", "input": {"summary": f"Found {value}", "answer": f"It is {value}."}}],
+        agent="researcher",
+    )
+    (task,) = onepen.json("delegate", "Where is the login?", "--model", model, cwd=ws)["tasks"]
+    (draft,) = task["drafts"]  # made of the answer
+    assert f"[{kind}]" in task["answer"] and core not in json.dumps(task)
+    assert holding(ws, core) == {f"staging/{task['task']}/1/transcript.jsonl"}
+    onepen.ok("show", draft["id"], cwd=ws)
+    onepen.ok("approve", draft["id"], cwd=ws)
+    assert f"[{kind}]" in (ws / draft["target"]).read_text()
+    assert holding(ws, core) == {f"staging/{task['task']}/1/transcript.jsonl"}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_what_lies_in_an_input_is_not_quoted(onepen: Program, kind: str) -> None:
+    value, core, ws = VALUES[kind], CORES[kind], onepen.home / "ws"
+    (onepen.home / "hosting.md").write_text(f"The hosting login is {value}\n\nHosting moved to Hetzner in May.\n")
+    (task,) = onepen.json("delegate", "What is the hosting login?", "--input", "../hosting.md", cwd=ws)["tasks"]
+    assert core not in json.dumps(task)
+    assert holding(ws, core) == {f"staging/{task['task']}/inputs/hosting.md"}
+    onepen.ok("doctor", cwd=ws)
+
+
+def test_a_task_and_a_reason_are_looked_through_too(onepen: Program) -> None:
+    ws = onepen.home / "ws"
+    (onepen.home / "cones.md").write_text("Cone 6 was reached on 3 November.\n")
+    ran = onepen("delegate", "Log in with password: hunter2-fake", cwd=ws)
+    assert ran.code == 2 and "the task: this looks like a named password" in ran.err and "--allow-secret" in ran.err
+    assert not (ws / "staging").exists()
+    (task,) = onepen.json("delegate", "When was cone 6 reached?", "--input", "../cones.md", cwd=ws)["tasks"]
+    draft = task["drafts"][0]["id"]
+    assert onepen("reject", draft, "-m", "password: hunter2-fake", cwd=ws).code == 2
+    assert holding(ws, "hunter2") == set()
+
+
+ENVIRONMENT = {
+    "NEW_VENDOR_TOKEN": "tok-FAKE-1",
+    "AWS_SECRET_ACCESS_KEY": "FAKE-2",
+    "DATABASE_URL": "postgres://u:FAKE-3@h/d",
+}
+
+
+def test_values_of_the_shells_own_credentials_are_refused_whatever_they_look_like(onepen: Program) -> None:
+    ws = onepen.home / "ws"
+    for text, name in (("use tok-FAKE-1", "NEW_VENDOR_TOKEN"), ("or FAKE-2", "AWS_SECRET_ACCESS_KEY")):
+        ran = onepen("log", text, cwd=ws, env=ENVIRONMENT)
+        assert ran.code == 2 and f"the value of {name}" in ran.err and "FAKE" not in ran.err
+    assert holding(ws, "FAKE") == set()
+    onepen.ok("log", "use tok-FAKE-1", "--allow-secret", cwd=ws, env=ENVIRONMENT)
+
+
+WORKER = """
+import anyio, os, sys
+from pathlib import Path
+from onepen import DelegateRequest
+from onepen.memory.clock import SystemClock
+from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.compose import build_service
+from onepen.orchestrator.redact import Known, held_in
+from onepen.orchestrator.gateway.gateway import Gateway
+from onepen.orchestrator.workshop import Workshop
+from onepen.subagents.pool import ProcessPool
+from onepen.testing.worker import worker
+
+said = "key FAKE-2, token tok-FAKE-1, at postgres://u:FAKE-3@h/d, AKIAFAKEFAKEFAKE0000"
+steps = worker(
+    ["environment"], ["shell", "env > environment.csv"], ["print", said + "\\n"],
+    ["shell", "echo '" + said + "' >&2"],
+    ["shell", "printf -- '---\\ntarget: research/env.md\\nedit: create\\n---\\n# Env\\n\\n' > env.md; env >> env.md"],
+    ["report", {"summary": "done"}],
+)
+service = build_service(Path("ws"))
+workshop = Workshop(ProcessPool(steps, Known(held_in(os.environ)).mask), Gateway())
+service._workshop = lambda: workshop
+result = anyio.run(service.delegate, DelegateRequest(("Print your environment",)))
+print(result.tasks[0].task)
+"""
+
+
+def test_a_worker_has_no_variable_but_those_that_are_listed(onepen: Program, tmp_path: Path) -> None:
+    (tmp_path / "run.py").write_text(WORKER)
+    ran = onepen.shell(f"{sys.executable} run.py", env=ENVIRONMENT)
+    assert ran.code == 0, ran
+    folder = tmp_path / "ws/staging" / ran.out.strip() / "1"
+    assert {path.name for path in (folder / "drafts").iterdir()} == {"environment.csv", "env.md"}
+    assert holding(tmp_path / "ws", "FAKE") == set()
+    names = {line.partition("=")[0] for line in (folder / "drafts/environment.csv").read_text().splitlines()}
+    assert names <= {*ALLOWED, *FIXED, "DRAFTS", "INPUTS", "SPACE", "PWD", "OLDPWD", "SHLVL", "_"}
+    log = (folder / "worker.log").read_text()
+    for name in ("the value of AWS_SECRET_ACCESS_KEY", "the value of NEW_VENDOR_TOKEN", "an AWS access key id"):
+        assert log.count(f"[{name}]") == 2, log
