@@ -13,7 +13,7 @@ from ..memory.recall.passage import is_headed, is_heading
 from ..memory.recall.search import ANSWERED
 from ..memory.target import CardTarget
 from ..staging.question import Question, questions
-from ..subagents.messages import Block, Message, Text, ToolResult, ToolUse
+from ..subagents.messages import Block, Message, Text, ToolResult, ToolUse, assistant
 from ..subagents.model import Listener, ModelReply, ModelRequest, Usage
 from ..subagents.page import parse_page
 from ..subagents.prompt import TaskWords, task_words
@@ -42,6 +42,8 @@ class Offline:
     async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
         blocks = _blocks(request)
         calls = any(isinstance(block, ToolUse) for block in blocks)
+        if listener is not None and (said := assistant(*blocks).text):
+            listener.text(said)
         return ModelReply(blocks, "tool_use" if calls else "end_turn", Usage(), "offline")
 
 

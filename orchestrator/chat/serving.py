@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ...memory.workspace import Space
 from ...subagents.model import Listener, ModelReply, ModelRequest, OnLost
@@ -26,9 +26,6 @@ from .prompt import MAIN
 from .session import Session
 from .talk import Line, Talk, main_definition
 from .turn import Ask
-
-if TYPE_CHECKING:
-    pass
 
 
 class Service(Protocol):

@@ -23,7 +23,7 @@ class Follower:
     def __init__(self, shell: "Shell", *, live: bool) -> None:
         self._shell = shell
         self._live = live
-        self._shown = ""
+        self._heard = ""
         self.session: str | None = None
 
     def happened(self, event: "TurnEvent") -> None:
@@ -51,7 +51,8 @@ class Follower:
         """The answer where it wasn't shown yet, what a person should know, and the usage line."""
         if self._shell.common.json:
             self._shell.put_json(result.as_json())
-        elif not self._live and result.answer:
+        elif result.answer and self._heard.strip() != result.answer:
+            self._break()  # a model that says all at once was not heard
             streams.answer(visible(result.answer) + "\n")
         self._break()
         self._shell.notes(result.notices)
@@ -66,12 +67,13 @@ class Follower:
     def _words(self, text: str) -> None:
         if self._live and text:
             streams.answer(visible(text))
-            self._shown = text
+            self._heard += text
 
     def _break(self) -> None:
-        if self._shown and not self._shown.endswith("\n"):
+        """What comes next begins on a line of its own, and what was heard so far is no part of it."""
+        if self._heard and not self._heard.endswith("\n"):
             streams.answer("\n")
-        self._shown = ""
+        self._heard = ""
 
 
 def usage_line(result: "TurnResult") -> str:

@@ -144,5 +144,7 @@ def test_ctrl_c_ends_the_answer_and_not_the_chat(shell: Program) -> None:
 
 def test_on_a_terminal_the_words_come_as_they_are_said(shell: Program) -> None:
     (shell.home / "script.json").write_text(json.dumps([{"reply": [{"text": "At 1200 degrees.\x1b[2J"}]}]))
+    quoted = shell.terminal("-C", "ws", "ask", "How long do we soak?", "--foreground")
+    assert quoted.screen.count("soak for ten minutes") == 1, quoted.screen
     ran = shell.terminal("-C", "ws", "ask", "What do we fire at?", "--model", "scripted:script.json", "--foreground")
     assert ran.code == 0 and ran.screen.count("At 1200 degrees.\\x1b[2J") == 1

@@ -7,7 +7,7 @@ from itertools import pairwise
 import anyio
 import pytest
 
-from onepen.orchestrator.chat.lines import Ended, Lost, Partial, Replied
+from onepen.orchestrator.chat.lines import Begun, Ended, Lost, Partial, Replied
 from onepen.orchestrator.chat.turn import CUT
 from onepen.orchestrator.requests import BrokeOff, ToolCalled, TurnEvent
 from onepen.subagents.messages import Text, ToolResult, ToolUse
@@ -28,6 +28,14 @@ def test_an_answer_is_what_the_model_said_and_the_prompt_stands_before_it(parlou
     (message,) = request.messages
     assert message.role == "user" and message.content[-1] == Text("What do we fire at?")
     assert [tool.name for tool in request.tools] == sorted(tool.name for tool in request.tools)
+
+
+def test_rules_tools_and_persona_are_short(parlour: Parlour) -> None:
+    """They are paid with every call."""
+    layers = parlour.turn("Hello", says("Hello.")).layers
+    begun = parlour.lines("2026-11-29-s1")[0]
+    assert isinstance(begun, Begun) and layers
+    assert begun.layers["B"] + begun.layers["A"] <= 2_500
 
 
 def test_a_card_edit_is_one_commit_with_index_and_log_and_the_next_turn_has_the_same_prefix(parlour: Parlour) -> None:
