@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...memory.holder import Holder, PenHeld, holder, noted_holder
+from ...memory.room import ORCHESTRATOR_LOG
 from ...version import __version__
 from .errors import Gone, NotStarted, OtherVersion
 from .link import Link
@@ -70,7 +71,7 @@ class Finder:
                 if report.error is not None:
                     raise report.error
                 if report.state == "starting" and waited > _STARTING_SECONDS:
-                    raise NotStarted(f"process {started.pid} said nothing in {waited:.0f} s", "onepen.log")
+                    raise NotStarted(f"process {started.pid} said nothing in {waited:.0f} s", ORCHESTRATOR_LOG)
                 if report.state in {"held", "ready"} and waited > PATIENCE_SECONDS:
                     raise PenHeld(str(self._root), self.holder() or noted_holder(self._root))
                 if report.state == "held" and self.holder() is None:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import replace
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _WAIT_SECONDS = 10.0
 _TRY_SECONDS = 0.25
 _BACKLOG = 128
+_OLD_SECONDS = 3_600.0
 
 
 class Life:
@@ -123,6 +125,7 @@ def listen(path: Path) -> socket.socket:
     """
     files.make_folder(path.parent)
     files.remove(path)
+    _sweep(path.parent)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     mask = os.umask(0o177)
     try:
@@ -134,6 +137,18 @@ def listen(path: Path) -> socket.socket:
         os.umask(mask)
     listening.listen(_BACKLOG)
     return listening
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed orchestrators of other workspaces left long ago; a young one may be about to listen."""
+    for other in folder.glob("*.sock"):
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            if time.time() - other.stat().st_mtime > _OLD_SECONDS:
+                probe.setblocking(False)
+                try:
+                    probe.connect(os.fspath(other))
+                except ConnectionRefusedError:
+                    files.remove(other)
 
 
 def _there(root: Path) -> Callable[[], bool]:

@@ -73,6 +73,18 @@ def test_what_a_killed_one_left_is_nobody(tmp_path: Path, env: dict[str, str]) -
     assert Link.open(tmp_path, env) is None
 
 
+def test_what_killed_ones_left_long_ago_is_swept_away(tmp_path: Path, env: dict[str, str]) -> None:
+    place = socket_path(tmp_path, env)
+    old, young, alive = (place.with_name(f"1-{name}.sock") for name in "abc")
+    for path in (old, young):
+        listen(path).close()
+    with listen(alive):
+        for path in (old, alive):
+            os.utime(path, (0, 0))
+        listen(place).close()
+        assert [path.exists() for path in (old, young, alive)] == [False, True, True]
+
+
 def test_an_answer(tmp_path: Path, env: dict[str, str], plays: Callable[[Play], None]) -> None:
     plays(greets(tmp_path, {"accepted": True}, {"event": "x"}, {"result": [1]}))
     assert ask(tmp_path, env) == [1]

@@ -197,11 +197,14 @@ def test_while_it_ends_it_takes_lines_but_no_work(home: Home) -> None:
     assert ended(child)[0] == 130
 
 
-def test_the_client_of_one_that_is_killed_says_what_it_knows(home: Home) -> None:
+def test_one_that_is_killed_leaves_no_worker_and_its_client_says_what_it_knows(home: Home) -> None:
     child = home.delegates()
     pid = home.pid
     assert pid is not None
+    workers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    assert workers
     os.kill(pid, signal.SIGKILL)
+    until(lambda: not any(Path(f"/proc/{worker}/cmdline").is_file() for worker in workers), 5)
     code, _, err = ended(child)
     (task,) = home.tasks
     assert code == 1
