@@ -78,7 +78,7 @@ def status(result: "StatusResult", terminal: Terminal) -> str:
         ("clients", ", ".join(_client(id_, result.client_titles.get(id_, "")) for id_ in result.clients)),
         ("cards", f"{result.cards:,}"),
         ("time zone", f"{result.timezone} (from {result.timezone_source})"),
-        ("orchestrator", f"pid {holder.pid} since {holder.since}" if holder else "none runs"),
+        ("orchestrator", f"pid {holder.pid} since {holder.since}, version {holder.version}" if holder else "none runs"),
         ("sandbox", result.sandbox),
         ("spent today", f"${result.spend_today_usd:.2f}"),
         ("drafts", f"{result.drafts_waiting:,} waiting"),
