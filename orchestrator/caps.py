@@ -4,6 +4,7 @@ A workspace can only tighten. What it says counts up to the person's own caps; w
 onepen's cautious ones. `--budget` tightens one task, and is the person's word as good as the config's.
 """
 
+import math
 from dataclasses import dataclass, fields
 
 from ..memory.settings import LimitSettings
@@ -37,6 +38,11 @@ def caps_in_force(limits: LimitSettings, own: Caps, *, raised: Caps = _NONE, bud
         task_tokens=int(values["task_tokens"]),
         day_tokens=int(values["day_tokens"]),
     )
+
+
+def ceiling(limits: LimitSettings, own: Caps, *, raised: Caps = _NONE) -> float:
+    """How much --budget can give a task at the most."""
+    return caps_in_force(limits, own, raised=raised, budget_usd=math.inf).task_usd or 0.0
 
 
 def explained(

@@ -337,7 +337,8 @@ class StatusResult:
     """Whose turn it is; `timezone_source` is "onepen.toml" or "system".
 
     `tasks` are those that still need somebody, newest first. One that failed is listed for a week; after that it can
-    be resumed by its id.
+    be resumed by its id. What was spent today is the whole workspace's where no client is named; tokens without a
+    known price are told apart.
     """
 
     workspace: str
@@ -356,6 +357,7 @@ class StatusResult:
     suggestion: str
     notices: tuple[str, ...] = ()
     client_titles: Mapping[str, str] = field(default_factory=dict)
+    unpriced_tokens_today: int = 0
 
     def as_json(self) -> Json:
         return {
@@ -375,6 +377,7 @@ class StatusResult:
             "next": self.suggestion,
             "notices": list(self.notices),
             "client_titles": dict(self.client_titles),
+            "unpriced_tokens_today": self.unpriced_tokens_today,
         }
 
 

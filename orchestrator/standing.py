@@ -59,6 +59,8 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
     tasks.sort(key=lambda task: (task.created, task.task), reverse=True)
     cards = sum(len(view.cards(space, shelf)) for space in spaces for shelf in SHELVES)
     settings = workspace.settings
+    # The day's budget is the whole workspace's, so that is told where nobody asks for one client.
+    today = [b for s in (workspace.spaces() if client is None else spaces) for b in bookings_on(s, now.date())]
     return StatusResult(
         workspace=str(workspace.root),
         name=settings.name,
@@ -68,7 +70,8 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         orchestrator=None if held is None else _orchestrator(held),
         tasks=tuple(tasks),
         drafts_waiting=len(waiting),
-        spend_today_usd=sum(b.cost_usd or 0.0 for space in spaces for b in bookings_on(space, now.date())),
+        spend_today_usd=sum(b.cost_usd or 0.0 for b in today),
+        unpriced_tokens_today=sum(b.unpriced for b in today),
         sandbox=SANDBOX,
         clients=workspace.clients(),
         cards=cards,

@@ -16,7 +16,7 @@ from ..staging.verdict import SentBack
 from ..subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
 from ..subagents.prompt import system_blocks, tools
 from .announce import announced, never_paid
-from .caps import caps_in_force
+from .caps import caps_in_force, ceiling
 from .choice import INHERIT, free, model_of
 from .commit import Scribe
 from .desk import Desk
@@ -292,11 +292,12 @@ class Work:
     def _account(self, dossier: Dossier, agent: AgentId) -> Account:
         """On whose account an agent works for a task; what its earlier attempts cost counts."""
         limits, budget = self._workspace.settings.limits, dossier.state.budget_usd
-        caps = caps_in_force(limits, self._setup.caps, raised=self._force.raised, budget_usd=budget)
+        own, raised = self._setup.caps, self._force.raised
+        caps = caps_in_force(limits, own, raised=raised, budget_usd=budget)
         usage, cost, _ = totals(dossier.space).get(dossier.task, (UsageTotals(), 0.0, 0.0))
         tokens = usage.input + usage.cache_write + usage.cache_read + usage.output
         spent = Amount(0.0, tokens) if cost is None else Amount(cost)
-        return Account(dossier.space.client, dossier.task, agent, caps, spent)
+        return Account(dossier.space.client, dossier.task, agent, caps, spent, ceiling(limits, own, raised=raised))
 
     def _judging(self, dossier: Dossier, definition: AgentDefinition) -> str:
         """The task's own model, unless the reviewer's definition names another one."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .ink import ink
+from .spending import money
 from .terminal import Terminal
 from .text import count, one_line, table, wrap
 
@@ -80,7 +81,7 @@ def status(result: "StatusResult", terminal: Terminal) -> str:
         ("time zone", f"{result.timezone} (from {result.timezone_source})"),
         ("orchestrator", f"pid {holder.pid} since {holder.since}, version {holder.version}" if holder else "none runs"),
         ("sandbox", result.sandbox),
-        ("spent today", f"${result.spend_today_usd:.2f}"),
+        ("spent today", _spent(result)),
         ("drafts", f"{result.drafts_waiting:,} waiting"),
         (
             "recovery",
@@ -101,6 +102,11 @@ def _task(task: "TaskView", terminal: Terminal) -> tuple[str, ...]:
     place = f"clients/{task.client}" if task.client else ""
     words = task.reason or task.text
     return (task.task, task.status, task.agent, one_line(f"{place} {words}".strip()))
+
+
+def _spent(result: "StatusResult") -> str:
+    unknown = result.unpriced_tokens_today
+    return money(result.spend_today_usd) + (f", and {unknown:,} tokens whose price is unknown" if unknown else "")
 
 
 def _client(id_: str, title: str) -> str:

@@ -64,7 +64,8 @@ _TURN = (
 )
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
-    "drafts_waiting, spend_today_usd, sandbox, clients, cards, recovery_pending, next, client_titles}"
+    "drafts_waiting, spend_today_usd, unpriced_tokens_today, sandbox, clients, cards, recovery_pending, next, "
+    "client_titles}"
 )
 
 _ROW = "name, bookings, input, cache_write, cache_read, output, cost_usd, unpriced_tokens, lost_calls, seconds"

@@ -49,6 +49,7 @@ class Account:
     """On whose account a call is made: `purse` is the task or chat whose cap counts, `spent` what it had cost before.
 
     `spent` is what stood in the usage logs when this account was opened; what is spent on it since, the ledger knows.
+    `ceiling_usd` is how much the purse could be given by --budget; more has to be allowed elsewhere.
     """
 
     client: ClientId | None
@@ -56,6 +57,7 @@ class Account:
     agent: str
     caps: Caps
     spent: Amount = Amount()
+    ceiling_usd: float | None = None
 
 
 def _least(one: float | None, other: float | None) -> float | None:

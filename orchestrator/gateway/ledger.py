@@ -58,7 +58,8 @@ class OverBudget(OrchestratorFault):
             "day": "the day's budget",
             "client": f"the day's budget of client {account.client}",
         }[short.cap]
-        goes_on = short.cap == "task" and not short.tokens and account.agent != MAIN
+        more = account.ceiling_usd is not None and account.ceiling_usd > short.size
+        goes_on = more and short.cap == "task" and not short.tokens and account.agent != MAIN
         super().__init__(
             f"{whose}: {_said(short.spent, short)} of {_said(short.size, short)} are spent, and the next call may cost "
             f"{_said(short.needed, short)}",

@@ -3,7 +3,7 @@
 import pytest
 
 from onepen.memory.settings import LimitSettings
-from onepen.orchestrator.caps import caps_in_force, explained
+from onepen.orchestrator.caps import caps_in_force, ceiling, explained
 from onepen.orchestrator.gateway.account import Caps
 
 CAUTIOUS = Caps(1.0, 5.0, 5.0, 1_000_000, 5_000_000)
@@ -46,3 +46,14 @@ def test_each_cap_says_where_it_is_set() -> None:
     assert told["task_usd"][1].startswith("onepen's caution: for more, write task_usd under [budget]")
     assert told["day_usd"] == (2.0, "onepen.toml")
     assert told["task_tokens"] == (7, "your config")
+
+
+@pytest.mark.parametrize(
+    ("workspace", "own", "raised", "most"),
+    [(1.0, None, None, 1.0), (50.0, None, None, 50.0), (50.0, 4.0, None, 4.0), (1.0, 4.0, 8.0, 4.0)],
+)
+def test_how_much_a_budget_of_ones_own_can_give(
+    workspace: float, own: float | None, raised: float | None, most: float
+) -> None:
+    limits = LimitSettings(task_usd=workspace)
+    assert ceiling(limits, Caps(task_usd=own), raised=Caps(task_usd=raised)) == most

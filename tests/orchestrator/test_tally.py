@@ -1,5 +1,6 @@
 """Sums of what was booked: whole numbers of tokens, money that is known, and what isn't told apart."""
 
+from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from onepen.memory.ids import ClientId
 from onepen.memory.workspace import Space
+from onepen.orchestrator.service import Service
 from onepen.orchestrator.tally import By, tally
 from onepen.orchestrator.usage import Booking, book
 from onepen.subagents.model import Usage
@@ -61,3 +63,15 @@ def test_sums_are_exact(spaces: tuple[Space, ...]) -> None:
 def test_nothing_costs_nothing(tmp_path: Path) -> None:
     result = tally([Space(tmp_path, None)], "day")
     assert (result.rows, result.totals.cost_usd) == ((), 0.0)
+
+
+def test_status_tells_what_the_whole_workspace_spent_today(make_service: Callable[..., Service], root: Path) -> None:
+    service = make_service()
+    service.add_client("Acme", id="acme")
+    house, acme = service.workspace.space(None), service.workspace.space("acme")
+    now = datetime.fromisoformat("2026-11-29T09:30:00+01:00")
+    book(house, Booking("t1", 1, "writer", "m", Usage(input=5), 0.25), now)
+    book(acme, Booking("t2", 1, "writer", "m", Usage(input=5), 0.5), now)
+    book(acme, Booking("t3", 1, "writer", "own", Usage(input=5, output=2), None), now)
+    told = [(r.spend_today_usd, r.unpriced_tokens_today) for r in (service.status(), service.status("acme"))]
+    assert told == [(0.75, 7), (0.5, 7)]

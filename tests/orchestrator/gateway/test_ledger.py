@@ -46,7 +46,8 @@ def test_a_call_that_fits_nohow_says_which_budget_it_is() -> None:
     ledger = Ledger()
     found = ledger.reserve(account(spent=Amount(0.9), task_usd=1.0), Amount(0.2), DAY)
     assert found == Short("task", False, 1.0, 0.9, 0.2)
-    error = OverBudget(account(), found)
+    assert OverBudget(account(), found).hint == "onepen config show"
+    error = OverBudget(replace(account(), ceiling_usd=5.0), found)
     assert error.message == "the budget of t1: 0.90 US$ of 1.00 US$ are spent, and the next call may cost 0.20 US$"
     assert (error.hint, error.exit_code) == ("onepen resume t1 --budget USD", 4)
 
