@@ -80,8 +80,11 @@ class Reader:
     def doctor(self) -> DoctorResult:
         """What is wrong in the workspace's files."""
         from ..memory.exam.doctor import examine
+        from .chat.store import damaged
 
-        return DoctorResult((*examine(self._view), *unreadable(self.workspace.spaces(), self._clock)))
+        spaces = self.workspace.spaces()
+        chats = (problem for space in spaces for problem in damaged(space))
+        return DoctorResult((*examine(self._view), *unreadable(spaces, self._clock), *chats))
 
     def drafts(self, client: str | None = None, *, all_clients: bool = False, every: bool = False) -> DraftsResult:
         """Drafts that wait (with `every`: also those already decided), oldest first."""

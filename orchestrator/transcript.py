@@ -8,7 +8,8 @@
 """
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from .premises import append_line
 
 VERSION = 1
 INPUTS = "inputs/"
+_PAGE = re.compile(r"([^\n]*), lines \d+-\d+ of \d+\n")
 REFUSAL = "refusal"
 """The API's word for a reply by which a model refuses to go on."""
 
@@ -83,6 +85,20 @@ def shows_inputs(transcript: Path) -> bool:
             ):
                 return True
     return False
+
+
+def shown_in(transcript: Path) -> Iterator[str]:
+    """The paths of cards and inputs that an attempt was shown, by searches and by its own reading, as it cites them."""
+    for line in read_transcript(transcript):
+        match line:
+            case {"kind": "tool", "shown": list(paths)}:
+                yield from map(str, paths)
+            case {"kind": "request", "messages": list(messages)}:
+                for message in messages:
+                    for block in message.get("content", ()) if isinstance(message, dict) else ():
+                        content = block.get("content") if isinstance(block, dict) else None
+                        if isinstance(content, str) and (page := _PAGE.match(content)) is not None:
+                            yield page[1]
 
 
 def read_transcript(path: Path) -> tuple[Mapping[str, object], ...]:

@@ -5,6 +5,7 @@ from ...staging.secret import secret_findings
 from ...subagents.toolinput import ToolRefused
 from ..requests import DelegateRequest
 from ..results import DraftView, TaskView
+from ..transcript import shown_in
 from .gate import HoldsSecret
 from .house import House, OnMade
 from .origin import Origins, from_outside
@@ -37,7 +38,7 @@ async def handed_over(
     for task in result.tasks:
         drafts = [house.draft(d.id) for d in task.drafts]
         ids += [d.id for d in drafts]
-        external = external or any(_outside(d, origins) for d in drafts) or bool(task.inputs)
+        external = external or any(_outside(d, origins) for d in drafts) or _read_outside(task.task, house, origins)
         parts.append(_told(task, drafts))
     return "\n\n".join([*parts, *result.notices]), tuple(ids), external
 
@@ -51,6 +52,13 @@ def _told(task: TaskView, drafts: list[DraftView]) -> str:
         if draft.diff and not task.answer:
             lines.append(clip(draft.diff, _DRAFT, "\n…"))
     return "\n".join(lines)
+
+
+def _read_outside(task: str, house: House, origins: Origins) -> bool:
+    """Whether a task's transcripts show text from outside: inputs, or cards that hold some."""
+    folder = house.desk.find_task(task).folder
+    shown = (path for n in folder.attempts() for path in shown_in(folder.transcript(n)))
+    return any(from_outside((path,)) or origins.external(path) for path in shown)
 
 
 def _outside(draft: DraftView, origins: Origins) -> bool:

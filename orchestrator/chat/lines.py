@@ -54,12 +54,16 @@ class Begun:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the person said; `known` is the latest commit of the space that the agent was told of."""
+    """What the person said; `known` is the latest commit of the space that the agent was told of.
+
+    `model` is the name of the model that is asked.
+    """
 
     turn: int
     at: str
     content: tuple[Block, ...]
     known: str = ""
+    model: str = ""
     kind: Literal["asked"] = "asked"
 
 

@@ -57,7 +57,9 @@ class Session:
 
     @property
     def model(self) -> str:
-        return self.begun.model
+        """The name of the model that was asked last."""
+        asked = [line.model for line in self.lines if isinstance(line, Asked) and line.model]
+        return asked[-1] if asked else self.begun.model
 
     @property
     def spent(self) -> Amount:

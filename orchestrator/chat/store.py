@@ -1,13 +1,15 @@
 """chats/ of a space: finding a chat by its id, reading it, beginning a new one, adding lines."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...memory import files
+from ...memory.exam.legible import led_out
 from ...memory.guard import UnsafeFile, read_beneath
 from ...memory.ids import shown
+from ...memory.links import LinkLeadsOut
 from ...memory.problem import Problem
 from ...memory.workspace import Space
 from ..errors import AmbiguousId, OrchestratorFault
@@ -102,3 +104,24 @@ class Chats:
         folder = own(self.space, "chats")
         files.make_folder(folder)
         return folder / f"{session}.jsonl"
+
+
+def damaged(space: Space) -> Iterator[Problem]:
+    """The chats of a space whose first line, the prompt, can't be read: they can't go on."""
+    chats = Chats(space)
+    try:
+        ids = chats.ids()
+    except LinkLeadsOut as e:
+        yield led_out(e)
+        return
+    for id_ in ids:
+        path = space.root / chats.shown(id_)
+        try:
+            with path.open("rb") as file:
+                begun = b'"kind": "begun"' in file.read(64)
+        except OSError as e:
+            yield Problem(chats.shown(id_), 0, "chat_unreadable", "warning", e.strerror or "can't be read")
+            continue
+        if not begun:
+            message = "its first line is no beginning of a chat, so it can't go on; what was said can still be read"
+            yield Problem(chats.shown(id_), 1, "chat_damaged", "warning", message)

@@ -23,7 +23,7 @@ from ..stop import StopSign
 from . import repair
 from .booking import CUT, Booked, booked
 from .house import House
-from .lines import Asked, Begun, Resulted, Tool
+from .lines import Asked, Begun, Ended, Resulted, Tool
 from .news import latest, news_since
 from .prompt import MAIN, layer_tokens, system_blocks
 from .session import Session
@@ -33,6 +33,8 @@ from .tools import Sight, Toolbox
 from .toolset import tools
 from .turn import Ask, Over, Turn
 
+LONG = 100_000
+"""Tokens of a prompt from which on the person is told that a new chat is cheaper."""
 MOST_MESSAGE = 64 << 10
 """Bytes of one message of the person."""
 
@@ -98,11 +100,17 @@ class Talk:
         with self._answering(session.id):
             on_event(ChatBegun(session.id))
             session = self._repaired(session)
-            session = self._chats.add(session, self._asked(session, words))
+            session = self._chats.add(session, self._asked(session, words, line.name))
             turn = self._prepared(session, line.on_account_of(session), on_event, stop, request.model)
             over = await self._over(turn, line, started)
             secret = self._secret_in(words, session)
-            told = (*map(str, problems), *notices, *secret, *((over.notice,) if over.notice else ()))
+            told = (
+                *map(str, problems),
+                *notices,
+                *secret,
+                *_long(turn.session),
+                *((over.notice,) if over.notice else ()),
+            )
             return result_of(turn.session, self._house.space, line.name, anyio.current_time() - started, told)
 
     # -- before ----------------------------------------------------------------------------------------------------
@@ -156,14 +164,14 @@ class Talk:
     def _standing(self, task: str) -> str:
         return find_task(self._house.view.workspace, task, self._house.clock).state.status
 
-    def _asked(self, session: Session, words: str) -> Asked:
+    def _asked(self, session: Session, words: str, model: str) -> Asked:
         """The person's message, with the time and what was changed since the agent was last told."""
         now, commits = self._house.clock.now(), self._commits()
         blocks: list[Block] = [Text(f"(It is {now:%A} {now.isoformat(sep=' ', timespec='minutes')}.)\n")]
         if news := news_since(commits, session):
             blocks.append(Text(news))
         blocks.append(Text(words))
-        return Asked(session.turn + 1, now.isoformat(timespec="seconds"), tuple(blocks), latest(commits))
+        return Asked(session.turn + 1, now.isoformat(timespec="seconds"), tuple(blocks), latest(commits), model)
 
     def _prepared(self, session: Session, ask: Ask, on_event: OnEvent, stop: StopSign, model: str | None) -> Turn:
         def sight() -> Sight:
@@ -213,3 +221,12 @@ class Talk:
 
     def _commits(self) -> tuple[Commit, ...]:
         return read_commits(self._house.view, self._house.space)
+
+
+def _long(session: Session) -> tuple[str, ...]:
+    """That a chat has grown so long that each answer is dear, and soon none will fit."""
+    end = session.lines[-1]
+    tokens = sum(end.layers.values()) if isinstance(end, Ended) else 0
+    if tokens < LONG:
+        return ()
+    return (f"this chat sends about {tokens:,} tokens with each message; a new one is cheaper (next: onepen chat)",)

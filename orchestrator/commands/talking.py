@@ -12,7 +12,6 @@ from . import streams
 from .answering import Follower
 from .failure import BadText, told
 from .options import Foreground, Profile
-from .running import here, reached, tell_press
 from .shell import MOST_TASK, Shell
 from .working import resolved
 
@@ -185,6 +184,8 @@ def _found(shell: Shell, session: str) -> str:
 
 def _turn(shell: Shell, request: "ChatRequest", follower: Follower, *, foreground: bool) -> "TurnResult":
     """One turn, over there in the orchestrator or here; Ctrl-C once stops it, twice its sub-agents at once, too."""
+    from .running import here, reached, tell_press
+
     if not foreground:
         remote, setup = reached(shell)
         press = partial(tell_press, shell)

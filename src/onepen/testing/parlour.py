@@ -19,6 +19,7 @@ from onepen.orchestrator.chat.session import Session
 from onepen.orchestrator.chat.talk import Line, Talk
 from onepen.orchestrator.desk import Desk
 from onepen.orchestrator.gateway.request import body
+from onepen.orchestrator.pens import Pens
 from onepen.orchestrator.requests import ChatRequest, DelegateRequest, TurnEvent, Words
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
@@ -84,6 +85,7 @@ class Parlour:
     ids: CountedIds = field(default_factory=lambda: CountedIds("m"))
     client: str | None = None
     offline: Model | None = None
+    pens: Pens | None = None
 
     @property
     def view(self) -> View:
@@ -92,7 +94,7 @@ class Parlour:
     def talk(self) -> Talk:
         view = self.view
         space = view.workspace.space(self.client)
-        desk = Desk(view, self.clock)
+        desk = Desk(view, self.clock, pens=self.pens)
         house = House(
             view=view,
             space=space,

@@ -8,8 +8,13 @@ import pytest
 
 from onepen.memory.text.card import with_status
 from onepen.memory.text.refusal import NothingToChange
+from onepen.orchestrator.chat.lines import Asked
+from onepen.orchestrator.chat.store import Chats, ChatUnreadable
+from onepen.orchestrator.chat.talk import LONG
 from onepen.orchestrator.requests import DelegateRequest, Notice
 from onepen.orchestrator.service import Service
+from onepen.subagents.messages import Text
+from onepen.subagents.model import Usage
 from onepen.testing.parlour import Parlour, says
 
 ENTRY = {"section_id": "firing", "keywords": ["cone 6"], "summary": "Fire at 1220 since 3 Nov."}
@@ -183,3 +188,106 @@ def test_a_secret_is_not_written_and_the_person_hears_that_the_chat_holds_it(par
     assert holding == {f"chats/{result.session}.jsonl"}
     notices = [event.text for event in parlour.events if isinstance(event, Notice)]
     assert notices and all(f"chats/{result.session}.jsonl" in notice and key not in notice for notice in notices)
+
+
+def unreviewed(parlour: Parlour, service: Service) -> str:
+    """A draft that only quotes, of a task with `--review auto`, whose orchestrator died before it was reviewed."""
+    done = anyio.run(
+        service.delegate, DelegateRequest(("How long do we soak?",), review="auto", target="research/s.md")
+    )
+    (task,) = done.tasks
+    assert task.status == "committed", task
+    folder = parlour.root / f"staging/{task.task}"
+    rows = (folder / "run.jsonl").read_text().splitlines(keepends=True)
+    (folder / "run.jsonl").write_text(
+        "".join(row for row in rows if '"judged"' not in row and '"committed"' not in row)
+    )
+    (parlour.root / "research/s.md").unlink()
+    (parlour.root / "research/_index.md").write_text("# Research\n")
+    log = next((parlour.root / "logs").glob("commits-*.jsonl"))
+    kept = [row for row in log.read_text().splitlines(keepends=True) if task.task not in row]
+    log.write_text("".join(kept))
+    return task.drafts[0].id
+
+
+@pytest.mark.parametrize(("verdict", "told"), [("accept", "committed as c"), ("refuse", "refused")])
+def test_where_the_policy_leaves_it_to_the_agent_it_decides(
+    parlour: Parlour, service: Service, verdict: str, told: str
+) -> None:
+    draft = unreviewed(parlour, service)
+    given = {"id": draft, "verdict": verdict, "feedback": "quoted rightly"}
+    result = parlour.turn("Decide", says(("decide_draft", given), ("list_drafts", {})), says("."))
+    ((decided, failed), (listed, _)) = parlour.results()
+    assert f"draft {draft}: {told}" in decided and not failed
+    assert listed == "No draft waits." and (len(result.commits) == 1) == (verdict == "accept")
+    assert (parlour.root / "research/s.md").exists() == (verdict == "accept")
+
+
+def test_what_a_sub_agent_read_from_outside_makes_the_chat_external(parlour: Parlour, service: Service) -> None:
+    from_outside(parlour, service)
+    call = ("delegate", {"agent": "researcher", "task": "When was cone 6 reached?", "answer": True})
+    edit = write("kiln", "- fire at 1200\n", "- fire at 1222\n")
+    result = parlour.turn("Find out", says(call), says(edit), says("."))
+    assert "1222" in parlour.results()[0][0] and len(result.drafts) == 1 and result.commits == ()
+
+
+def test_what_a_sub_agent_read_in_memory_alone_does_not(parlour: Parlour) -> None:
+    call = ("delegate", {"agent": "researcher", "task": "How long do we soak?", "answer": True})
+    result = parlour.turn("Find out", says(call), says(write("kiln", "- celadon\n", "- shino\n", "glaze")), says("."))
+    assert "soak" in parlour.results()[0][0] and len(result.commits) == 1
+
+
+def test_a_clients_chat_knows_nothing_of_the_house_or_of_another_client(parlour: Parlour, service: Service) -> None:
+    """Field case 32, with a canary in each place."""
+    service.add_client("Acme")
+    service.add_client("Other")
+    service.add_project("Loom", client="acme", text="## Warp\nTight.\n")
+    service.add_project("Mill", client="other", text="## Stone\nCANARY-1\n")
+    service.log("CANARY-2", client="other")
+    service.log("CANARY-3")
+    (parlour.root / "MEMORY.md").write_text("# What was learned\n\n- CANARY-4\n")
+    (parlour.root / "projects/kiln.md").write_text("---\ntitle: Kiln\n---\n\n# Kiln\n\n## Firing\nCANARY-5\n")
+    parlour.client = "acme"
+    calls = says(
+        ("search_history", {"query": "CANARY stone firing"}),
+        ("read_card", {"card": "kiln"}),
+        ("read_card", {"card": "mill"}),
+        ("read_card", {"card": "../../projects/kiln.md"}),
+        write("loom", "Tight.\n", "Loose.\n", "warp"),
+    )
+    result = parlour.turn("Look", calls, says("."))
+    request = parlour.model.requests[-1]
+    assert "CANARY" not in repr(request.system)
+    assert not any("CANARY-" in told for told, _ in parlour.results())
+    assert "projects/kiln" not in "".join(request.system) and "Loom" in "".join(request.system)
+    assert len(result.commits) == 1 and "Loose." in parlour.text("clients/acme/projects/loom.md")
+    assert (parlour.root / f"clients/acme/chats/{result.session}.jsonl").is_file()
+
+
+def test_a_chat_whose_beginning_is_damaged_is_named_and_others_go_on(parlour: Parlour) -> None:
+    """Field case 4: glued together, emptied, cut short."""
+    for text in ('{"a":1}{"a":2}', "", '{"a":'):
+        session = parlour.turn("Hello", says("Hello.")).session
+        path = parlour.root / f"chats/{session}.jsonl"
+        path.write_text(text)
+        with pytest.raises(ChatUnreadable):
+            parlour.turn("go on", session=session)
+        assert path.read_text() == text
+        problems = [p for p in parlour.service.doctor().problems if p.kind == "chat_damaged"]
+        assert [p.path for p in problems] == [f"chats/{session}.jsonl"]
+        assert parlour.turn("Hello", says("Hello.")).answer == "Hello."
+        path.unlink()
+
+
+def test_a_long_chat_says_that_a_new_one_is_cheaper(parlour: Parlour) -> None:
+    result = parlour.turn("Hello", says("Hello.", usage=Usage(LONG + 1, 0, 0, 1)))
+    assert f"about {LONG + 1:,} tokens" in result.notices[-1]
+    assert not parlour.turn("Hello", says("Hello.")).notices
+
+
+def test_a_chat_goes_on_with_the_model_that_was_asked_last(parlour: Parlour) -> None:
+    session = parlour.turn("Hello", says("Hello.")).session
+    chats = Chats(parlour.view.workspace.house)
+    chat, _ = chats.load(session)
+    assert chat.model == "played"
+    assert chats.add(chat, Asked(2, "", (Text("a"),), model="opus")).model == "opus"

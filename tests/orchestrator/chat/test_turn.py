@@ -1,19 +1,28 @@
 """Turns of a chat against a model that plays: what is stored, sent and written, and what the person is told."""
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
 
 import anyio
 import pytest
 
+from onepen.memory.clock import Clock
+from onepen.memory.view import View
+from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.chat.lines import Begun, Ended, Lost, Partial, Replied
 from onepen.orchestrator.chat.turn import CUT
+from onepen.orchestrator.models import Served
+from onepen.orchestrator.pens import HeldPen
 from onepen.orchestrator.requests import BrokeOff, ToolCalled, TurnEvent
+from onepen.orchestrator.service import Service
 from onepen.subagents.messages import Text, ToolResult, ToolUse
-from onepen.subagents.model import LostCall, ModelReply, ModelRequest, Usage
+from onepen.subagents.model import Listener, LostCall, ModelReply, ModelRequest, Usage
 from onepen.testing.parlour import Parlour, says
 
+Make = Callable[..., Service]
 ENTRY = {"section_id": "firing", "keywords": ["cone 6"], "summary": "Fire at 1220 since 3 Nov."}
 EDIT = {"project": "kiln", "old_text": "- fire at 1200\n", "new_text": "- fire at 1220\n", "index_entry": ENTRY}
 WRITE = ("write_memory_card", EDIT)
@@ -239,23 +248,33 @@ def test_half_an_emoji_in_a_message_or_a_reply_ends_nothing(parlour: Parlour) ->
         json.dumps([b.text if isinstance(b, Text) else "" for b in message.content], ensure_ascii=False).encode()
 
 
-def test_calls_of_delegate_in_one_reply_run_side_by_side(parlour: Parlour) -> None:
-    running: list[int] = []
+class Both:
+    """A model that answers once two ask at the same time."""
 
-    async def delegate(request, on_made):  # type: ignore[no-untyped-def]
-        from onepen.orchestrator.results import DelegateResult, TaskView
+    name = "both"
 
-        running.append(1)
-        while len(running) < 2:
-            await anyio.sleep(0)
-        on_made((f"t{request.texts[0]}",))
-        view = TaskView(f"t{request.texts[0]}", "researcher", None, "answered", 1, request.texts[0], answer="42")
-        return DelegateResult((view,))
+    def __init__(self) -> None:
+        self._asking = 0
+        self._both = anyio.Event()
 
-    parlour._delegate = delegate  # type: ignore[method-assign]
-    both = [("delegate", {"agent": "researcher", "task": name, "answer": True}) for name in "ab"]
-    result = parlour.turn("Do", says(*both), says("Done."))
-    assert result.answer == "Done." and parlour.results()[0][0].startswith("task ta")
+    async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
+        self._asking += 1
+        if self._asking == 2:
+            self._both.set()
+        with anyio.fail_after(10):
+            await self._both.wait()
+        return says(("report", {"summary": "Found.", "answer": "1222 degrees"}))
+
+
+def test_calls_of_delegate_in_one_reply_run_side_by_side(root: Path, clock: Clock, make_service: Make) -> None:
+    with HeldPen.open(View(open_workspace(root)), clock) as pen:
+        model = Both()
+        service = make_service(pens=pen, models=lambda name, definition, client: Served(model))
+        parlour = Parlour(root, clock, service, pens=pen)
+        both = [("delegate", {"agent": "researcher", "task": name, "answer": True}) for name in "ab"]
+        result = parlour.turn("Do", says(*both), says("Done."))
+    assert result.answer == "Done."
+    assert all("1222 degrees" in told and not failed for told, failed in parlour.results())
 
 
 def test_the_file_alternates_and_answers_every_call_whatever_happened(parlour: Parlour) -> None:
