@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from .orchestrator.answer import TurnResult as TurnResult
     from .orchestrator.compose import build_service as build_service
     from .orchestrator.errors import OrchestratorFault as OrchestratorFault
+    from .orchestrator.gateway.account import Caps as Caps
+    from .orchestrator.load import load_setup as load_setup
     from .orchestrator.models import Models as Models
     from .orchestrator.models import Resolver as Resolver
+    from .orchestrator.models import Served as Served
     from .orchestrator.requests import BrokeOff as BrokeOff
     from .orchestrator.requests import ChatBegun as ChatBegun
     from .orchestrator.requests import ChatRequest as ChatRequest
@@ -70,7 +73,11 @@ if TYPE_CHECKING:
     from .orchestrator.results import TaskView as TaskView
     from .orchestrator.results import UsageTotals as UsageTotals
     from .orchestrator.service import Service as Service
+    from .orchestrator.setup import Profile as Profile
+    from .orchestrator.setup import Secret as Secret
+    from .orchestrator.setup import Setup as Setup
     from .orchestrator.stop import StopSign as StopSign
+    from .orchestrator.tally import UsageResult as UsageResult
     from .orchestrator.work import Ids as Ids
     from .staging.draft import Draft as Draft
     from .staging.errors import StagingFault as StagingFault
@@ -113,6 +120,7 @@ __all__ = [
     "Block",
     "Bound",
     "BrokeOff",
+    "Caps",
     "CardId",
     "CardTarget",
     "ChatBegun",
@@ -160,6 +168,7 @@ __all__ = [
     "Pool",
     "Problem",
     "ProcessPool",
+    "Profile",
     "Progress",
     "ProgressLine",
     "Refused",
@@ -167,8 +176,11 @@ __all__ = [
     "Resolver",
     "SearchRequest",
     "SearchResult",
+    "Secret",
     "SentBack",
+    "Served",
     "Service",
+    "Setup",
     "Space",
     "StagingFault",
     "StatusResult",
@@ -189,6 +201,7 @@ __all__ = [
     "TurnEvent",
     "TurnResult",
     "Usage",
+    "UsageResult",
     "UsageTotals",
     "Verdict",
     "View",
@@ -198,6 +211,7 @@ __all__ = [
     "build_service",
     "find_workspace",
     "init",
+    "load_setup",
     "open_workspace",
     "parse_definition",
     "parse_target",
@@ -220,7 +234,11 @@ _HOMES = {
     "memory.workspace": ("Space", "Workspace", "find_workspace", "open_workspace"),
     "orchestrator.compose": ("build_service",),
     "orchestrator.errors": ("OrchestratorFault",),
-    "orchestrator.models": ("Models", "Resolver"),
+    "orchestrator.gateway.account": ("Caps",),
+    "orchestrator.load": ("load_setup",),
+    "orchestrator.setup": ("Profile", "Secret", "Setup"),
+    "orchestrator.tally": ("UsageResult",),
+    "orchestrator.models": ("Models", "Resolver", "Served"),
     "orchestrator.answer": ("TurnResult",),
     "orchestrator.requests": (
         "BrokeOff",
