@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ..problem import Problem
 from ..text.document import Document, line_at
 from ..text.outline import kind_of, outline
+from ..text.secret import secrets_in
 
 BOM = "\ufeff"
 _MARKERS = re.compile(r"^<<<<<<<(?: .*)?\r?\n(?:.*\n)*?=======\r?\n(?:.*\n)*?>>>>>>>(?: .*)?$", re.MULTILINE)
@@ -15,7 +16,7 @@ _CLOSING = re.compile(r"^---\r?$", re.MULTILINE)
 
 
 def text_problems(path: str, text: str) -> Iterator[Problem]:
-    """What can be wrong with any text: a byte order mark, conflict markers of a merge, line ends of long ago."""
+    """What can be wrong with any text: a byte order mark, markers of a merge, line ends of long ago, a secret."""
     if text.startswith(BOM):
         message = "begins with a byte order mark, which some editors add; it is kept and passed over"
         yield Problem(path, 1, "byte_order_mark", "info", message)
@@ -24,6 +25,16 @@ def text_problems(path: str, text: str) -> Iterator[Problem]:
         line = text.count("\n", 0, lone.start()) + 1
         message = "a line ends here with a carriage return alone, which ends no line today: save it with newlines"
         yield Problem(path, line, "lone_carriage_return", "warning", message)
+    yield from _secrets(path, text)
+
+
+def _secrets(path: str, text: str) -> Iterator[Problem]:
+    """The first secret that stands here, written by hand or before onepen looked for them."""
+    for seen in secrets_in(text):
+        if seen.level == "block":
+            message = f"this looks like {seen.kind}: keep its name here, not its value, and change it where it opens"
+            yield Problem(path, seen.line + 1, "secret", "warning", message)
+            return
 
 
 def _conflicts(path: str, text: str) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from ..ids import shown
 from ..text.document import Document, Section
 from ..text.oneline import first_sentence, flaw, made_safe, shortened
 from ..text.outline import outline, plain
+from ..text.secret import mask
 
 SUMMARY_LIMIT = 200
 KEYWORDS_LIMIT = 8
@@ -121,9 +122,12 @@ def _is_place(text: str) -> bool:
 
 
 def auto_entry(document: Document, section: Section) -> IndexEntry:
-    """The entry that onepen makes for a section: its heading and its first sentence, made safe."""
-    title = made_safe(plain(section.title), SUMMARY_LIMIT // 2)
-    sentence = made_safe(first_sentence(_visible(document.text[section.body : section.end])), SUMMARY_LIMIT)
+    """The entry that onepen makes for a section: its heading and its first sentence, made safe.
+
+    A secret that somebody wrote there by hand doesn't get into the index, and so into every prompt.
+    """
+    title = made_safe(mask(plain(section.title)), SUMMARY_LIMIT // 2)
+    sentence = made_safe(mask(first_sentence(_visible(document.text[section.body : section.end]))), SUMMARY_LIMIT)
     summary = f"{title}: {sentence}" if title and sentence else title or sentence or section.id
     return IndexEntry(section.id, made_safe(summary, SUMMARY_LIMIT) or section.id, (), True)
 

@@ -121,6 +121,8 @@ class TestAuto:
             ("## Table\n| a | b |\n|---|---|\n", "Table: a | b"),
             ("## <script>x</script>\n> [!NOTE] said\n", "x: !NOTE said"),
             ("## Old (auto)\n", "Old"),
+            ("## Login\n\n- password: hunter2-fake\n", "Login: a named password"),
+            ("## AKIAFAKEFAKEFAKE0000\n", "an AWS access key id"),
         ],
     )
     def test_heading_and_first_sentence(self, text: str, summary: str) -> None:

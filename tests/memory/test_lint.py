@@ -67,3 +67,11 @@ def test_a_fence_or_comment_that_nothing_closes_is_a_warning(text: str) -> None:
     assert card(text) == [(4, "fence_open", "warning")]
     close = {"`": "```\n", "~": "~~~\n", "<": "-->\n"}[text.split("\n")[3][0]]
     assert card(text + close) == []
+
+
+def test_a_secret_is_a_warning_that_names_its_kind_and_not_its_value() -> None:
+    text = "# Kiln\n\n## Login\n\nAt the shop: https://u:p4ss@host and AKIAFAKEFAKEFAKE0000\n"
+    (found,) = card_problems("projects/kiln.md", parse_document(text))
+    assert (found.line, found.kind, found.level) == (5, "secret", "warning")
+    assert "an AWS access key id" in found.message and "AKIA" not in found.message
+    assert card("# Kiln\n\nThe password is kept as KILN_PASSWORD; password: required.\n") == []

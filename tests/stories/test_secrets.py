@@ -200,3 +200,17 @@ def test_a_worker_has_no_variable_but_those_that_are_listed(onepen: Program, tmp
     log = (folder / "worker.log").read_text()
     for name in ("the value of AWS_SECRET_ACCESS_KEY", "the value of NEW_VENDOR_TOKEN", "an AWS access key id"):
         assert log.count(f"[{name}]") == 2, log
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_one_written_by_hand_is_told_by_doctor_and_gets_into_no_index(onepen: Program, kind: str) -> None:
+    value, core, ws = VALUES[kind], CORES[kind], onepen.home / "ws"
+    onepen.ok("add", "project", "Hosting", cwd=ws)
+    with (ws / "projects/hosting.md").open("a") as f:
+        f.write(f"\n## Login\n\n{value}\n")
+    onepen.ok("log", "moved", cwd=ws)
+    assert "hosting.md#login" in (ws / "projects/_index.md").read_text()
+    assert holding(ws, core) == {"projects/hosting.md"}
+    found = [p for p in onepen("doctor", "--json", cwd=ws).json["problems"] if p["kind"] == "secret"]
+    assert [(p["path"], p["level"]) for p in found] == [("projects/hosting.md", "warning")]
+    assert kind in found[0]["message"] and core not in found[0]["message"]
