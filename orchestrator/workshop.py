@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from ..memory.follow import Followed
 from ..memory.ids import TaskId
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ SIDE_BY_SIDE = 8
 class Workshop:
     """One for the life of a process. `at_work` holds the tasks that a driver is seeing through, and when it is done.
 
-    `talking` holds the chats that are answering a message.
+    `talking` holds the chats that are answering a message, `histories` what is known of each space's history.
     """
 
     pool: "Pool"
@@ -27,3 +28,4 @@ class Workshop:
     slots: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(SIDE_BY_SIDE))
     at_work: dict[TaskId, anyio.Event] = field(default_factory=dict)
     talking: set[str] = field(default_factory=set)
+    histories: dict[str, Followed] = field(default_factory=dict)

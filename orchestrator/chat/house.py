@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from ...memory.clock import Clock
+from ...memory.follow import Followed
+from ...memory.history import Commit
 from ...memory.view import View
 from ...memory.workspace import Space
 from ..desk import Desk
@@ -23,11 +25,16 @@ class House:
     space: Space
     desk: Desk
     clock: Clock
+    history: Followed
     new_task: Callable[[], str]
     drafts: Callable[[], DraftsResult]
     look: Callable[[str], DraftView]
     delegate: Callable[[DelegateRequest, OnMade], Awaitable[DelegateResult]]
     resume: Callable[[str], Awaitable[DelegateResult]]
+
+    def commits(self) -> tuple[Commit, ...]:
+        """The history of the space, by id."""
+        return self.history.commits(self.view)
 
     def draft(self, prefix: str) -> DraftView:
         """A draft of this space with its diff; raises NoSuchDraft or AmbiguousId, also for one of another space."""

@@ -6,8 +6,7 @@ approved it: text from outside stays data. A sub-agent's draft that names no sou
 
 from collections.abc import Iterable
 
-from ...memory.history import Commit, read_commits
-from ...memory.view import View
+from ...memory.history import Commit
 from ...memory.workspace import SHELVES, Space
 
 _SHELVES = tuple(f"{shelf}/" for shelf in SHELVES)
@@ -22,9 +21,8 @@ def from_outside(sources: Iterable[str]) -> bool:
 class Origins:
     """The cards of a space that hold text from outside."""
 
-    def __init__(self, view: View, space: Space) -> None:
-        self._space = space
-        self._external = _external(space, read_commits(view, space))
+    def __init__(self, space: Space, commits: Iterable[Commit]) -> None:
+        self._external = _external(space, commits)
 
     def external(self, path: str) -> bool:
         """Whether what stands at a path of the space (`projects/kiln.md`) is, or may be, from outside."""

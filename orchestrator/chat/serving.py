@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from ...memory.follow import Followed
 from ...memory.workspace import Space
 from ...subagents.model import Listener, ModelReply, ModelRequest, OnLost
 from ..announce import announced, never_paid
@@ -76,6 +77,7 @@ def talk_of(
         space=space,
         desk=desk,
         clock=desk.clock,
+        history=workshop.histories.setdefault(space.prefix, Followed(space)),
         new_task=lambda: _free(desk, ids),
         drafts=lambda: service.drafts(space.client),
         look=lambda prefix: service.look(prefix, note=False),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import anyio
 
 from ...memory.errors import OnepenError
-from ...memory.history import Commit, read_commits
 from ...memory.ids import AgentId
 from ...memory.layers import layers
 from ...memory.problem import Problem
@@ -145,7 +144,7 @@ class Talk:
             tools=tuple(Tool(t.name, t.description, t.input_schema) for t in tools()),
             layers=layer_tokens(found, tools()),
             max_tokens=MAX_TOKENS,
-            known=latest(self._commits()),
+            known=latest(self._house.commits()),
         )
         while True:
             try:
@@ -155,7 +154,7 @@ class Talk:
 
     def _repaired(self, session: Session) -> Session:
         """The chat with all that a crash left open answered, and its last turn ended and booked."""
-        commits = self._commits()
+        commits = self._house.commits()
         session = self._chats.add(session, *repair.results(session, commits, self._standing))
         if (cut := repair.unended(session)) is not None:
             session = self._ended(session, cut, CUT, session.model, 0.0)
@@ -166,7 +165,7 @@ class Talk:
 
     def _asked(self, session: Session, words: str, model: str) -> Asked:
         """The person's message, with the time and what was changed since the agent was last told."""
-        now, commits = self._house.clock.now(), self._commits()
+        now, commits = self._house.clock.now(), self._house.commits()
         blocks: list[Block] = [Text(f"(It is {now:%A} {now.isoformat(sep=' ', timespec='minutes')}.)\n")]
         if news := news_since(commits, session):
             blocks.append(Text(news))
@@ -218,9 +217,6 @@ class Talk:
             yield
         finally:
             self._busy.discard(key)
-
-    def _commits(self) -> tuple[Commit, ...]:
-        return read_commits(self._house.view, self._house.space)
 
 
 def _long(session: Session) -> tuple[str, ...]:

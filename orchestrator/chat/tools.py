@@ -191,7 +191,7 @@ class Toolbox:
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def _origins(self) -> Origins:
-        return Origins(self._house.view, self._house.space)
+        return Origins(self._house.space, self._house.commits())
 
     def _relative(self, path: str) -> str:
         return path.removeprefix(self._house.space.prefix)

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 
 from onepen.memory.clock import Clock
+from onepen.memory.follow import Followed
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.answer import TurnResult
@@ -100,6 +101,7 @@ class Parlour:
             space=space,
             desk=desk,
             clock=self.clock,
+            history=Followed(space),
             new_task=self.ids.task,
             drafts=lambda: self.service.drafts(self.client),
             look=lambda id_: self.service.look(id_, note=False),

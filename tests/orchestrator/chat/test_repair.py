@@ -1,10 +1,16 @@
 """Field case 51: the process dies between a tool call and its result; the chat goes on, and nothing is done twice."""
 
 import json
+from contextlib import suppress
+from pathlib import Path
 
+import pytest
+
+from onepen.memory.history import read_commits
 from onepen.orchestrator.chat.booking import end_cut_turns
 from onepen.orchestrator.chat.lines import Asked, Replied, Resulted
 from onepen.orchestrator.chat.store import Chats
+from onepen.orchestrator.premises import append_line
 from onepen.orchestrator.recover import RECENT
 from onepen.subagents.messages import Text
 from onepen.subagents.model import Usage
@@ -102,3 +108,44 @@ def test_a_new_orchestrator_ends_and_books_the_turn_of_the_last_one(parlour: Par
     booked = json.loads(line)
     assert (booked["chat"], booked["turn"], booked["role"], booked["input"]) == (session, 2, "main", 20)
     assert parlour.turn("go on", says("."), session=session).turn == 3
+
+
+class Died(BaseException):
+    """The process is gone: nothing is written any more."""
+
+
+@pytest.mark.parametrize("written", [True, False], ids=["after", "before"])
+@pytest.mark.parametrize("at", range(1, 8))
+def test_wherever_it_dies_the_chat_goes_on_and_nothing_is_done_twice(
+    parlour: Parlour, monkeypatch: pytest.MonkeyPatch, at: int, written: bool
+) -> None:
+    """The chat's file gets asked, replied, result, result, replied, ended: it dies at each, before and after."""
+    session = begun(parlour)
+    count = 0
+
+    def dying(path: Path, line: str) -> None:
+        nonlocal count
+        count += 1
+        if count < at or (count == at and written):
+            append_line(path, line)
+        if count >= at:
+            raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr("onepen.orchestrator.chat.store.append_line", dying)
+        with suppress(Died):
+            parlour.turn("Write", says(*BOTH), says("Done."), session=session)
+    parlour.model.steps.clear()
+    parlour.busy.clear()
+    done = [c for c in read_commits(parlour.view, parlour.view.workspace.house) if (c.key or "").startswith("chat ")]
+    after = parlour.text("projects/kiln.md"), len(done)
+    parlour.turn("go on", says("I see."), session=session)
+    told = [content for content, _ in parlour.results()]
+    known = sum("commit c" in content for content in told)
+    assert known == len(done), "what was done is told, and nothing else"
+    assert (parlour.text("projects/kiln.md"), len(done)) == after
+    again = parlour.turn("again", says(*(BOTH[len(done) :])), says("Now it is done."), session=session)
+    assert len(again.commits) + len(done) == 2
+    assert parlour.text("projects/kiln.md").count("1220") == 1
+    assert parlour.text("memory/2026-11-29.md").count("kiln fired") == 1
+    assert parlour.service.doctor().ok
