@@ -20,11 +20,11 @@ from pydantic.fields import FieldInfo
 
 import onepen
 from onepen.memory import settings as workspace
-from onepen.orchestrator import config
 from onepen.orchestrator.commands import reference
-from onepen.orchestrator.plan import DRAFT_TRANSITIONS, MAX_CRASHES, MAX_ROUNDS, TRANSITIONS
 from onepen.orchestrator.process import asked, codec, place, protocol
 from onepen.orchestrator.results import CommitResult
+from onepen.orchestrator.settings import config
+from onepen.orchestrator.tasks.plan import DRAFT_TRANSITIONS, MAX_CRASHES, MAX_ROUNDS, TRANSITIONS
 from onepen.staging.policy import table_text
 from onepen.subagents import messages, prompt, toolset, wire
 
@@ -139,7 +139,7 @@ def socket_page() -> str:
         "Its answer is `{ends, ran, seconds}`: what it is at work on, and how long that may take.",
         "",
         "A `request` has the fields of `DelegateRequest` or `ChatRequest`, with absolute paths.",
-        "`setup` has those of `Setup` (orchestrator/setup.py).",
+        "`setup` has those of `Setup` (orchestrator/settings/setup.py).",
         "It holds credentials: it is checked, used for this request, and written nowhere.",
         "",
         "## What is told",
@@ -169,7 +169,7 @@ def tasks_page() -> str:
     tasks = [(row.event.__name__, row.phases, row.then) for row in TRANSITIONS]
     return f"""# The life of a task and of a draft
 
-<!-- Made by docs/generate.py from the tables in orchestrator/plan.py; change them there. -->
+<!-- Made by docs/generate.py from the tables in orchestrator/tasks/plan.py; change them there. -->
 
 A task is a list of events in its `run.jsonl`.
 What an event does depends on where the task stands.
@@ -381,7 +381,7 @@ def settings_page() -> str:
     """docs/reference/settings.md."""
     lines = ["# Settings", ""]
     lines += [
-        "<!-- Made by docs/generate.py from orchestrator/config.py and memory/settings.py; change it there. -->",
+        "<!-- Made by docs/generate.py of orchestrator/settings/config.py and memory/settings.py. Change it there. -->",
         "",
     ]
     lines += [

@@ -17,10 +17,10 @@ from onepen.memory.ids import TaskId
 from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.gateway.gateway import Gateway
-from onepen.orchestrator.models import Resolver
 from onepen.orchestrator.service import DelegateRequest, Service
-from onepen.orchestrator.setup import NOTHING
-from onepen.orchestrator.workshop import Workshop
+from onepen.orchestrator.settings.models import Resolver
+from onepen.orchestrator.settings.setup import NOTHING
+from onepen.orchestrator.tasks.workshop import Workshop
 from onepen.subagents.pool import ProcessPool
 
 EXAMPLES = Path(__file__).resolve().parent

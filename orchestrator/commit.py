@@ -24,12 +24,12 @@ from ..memory.workspace import Space
 from ..staging.draft import Draft, edit_of, file_bytes
 from ..staging.verdict import Accepted
 from . import door
-from .dossier import Dossier
 from .errors import IdIsTaken
-from .events import CommitRefused, Committed, Edited, Event
-from .plan import DraftState, key_of
-from .redact import Known
-from .review import CHECKS, Examined, file_entry
+from .review.reviewer import CHECKS, Examined, file_entry
+from .settings.redact import Known
+from .tasks.dossier import Dossier
+from .tasks.events import CommitRefused, Committed, Edited, Event
+from .tasks.plan import DraftState, key_of
 
 _WHAT = 160
 

@@ -15,14 +15,14 @@ from ..memory.errors import MemoryFault
 from ..memory.ids import TaskId
 from ..memory.view import View
 from ..memory.workspace import Workspace, open_workspace
-from .redact import Known, held_in
 from .service import Service
+from .settings.redact import Known, held_in
 
 if TYPE_CHECKING:
-    from .models import Models
     from .pens import HeldPen
-    from .setup import Setup
-    from .workshop import Workshop
+    from .settings.models import Models
+    from .settings.setup import Setup
+    from .tasks.workshop import Workshop
 
 _LETTERS = "abcdefghjkmnpqrstvwxyz"
 _SIGNS = "0123456789" + _LETTERS  # without i, l, o, u: nothing to mix up, no words
@@ -91,10 +91,10 @@ async def build_orchestrator(
     """
     from anyio import CancelScope
 
-    from .desk import Desk
     from .pens import HeldPen
-    from .recover import recover
-    from .setup import NOTHING
+    from .settings.setup import NOTHING
+    from .tasks.desk import Desk
+    from .tasks.recover import recover
 
     workspace = open_workspace(root)
     now = clock or SystemClock(workspace.settings.timezone)
@@ -126,20 +126,20 @@ def _workshop(clock: Clock, workspace: Workspace, known: Known) -> "Workshop":
     from .gateway.gateway import Gateway
     from .gateway.ledger import Ledger
     from .gateway.spent import spent
-    from .workshop import Workshop
+    from .tasks.workshop import Workshop
 
     ledger = Ledger(before=lambda day: spent(workspace.spaces(), day))
     return Workshop(ProcessPool(mask=known.mask), Gateway(clock=clock, ledger=ledger))
 
 
 def _models(setup: "Setup", workshop: "Workshop") -> "Models":
-    from .models import Resolver
+    from .settings.models import Resolver
 
     return Resolver(setup, workshop.gateway.clients)
 
 
 def _setup(workspace: str) -> "Setup":
-    from .load import load_setup
+    from .settings.load import load_setup
 
     return load_setup(os.environ, workspace)
 

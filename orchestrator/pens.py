@@ -12,7 +12,7 @@ from ..memory.clock import Clock
 from ..memory.errors import MemoryFault
 from ..memory.view import View
 from .commit import Broken, Lender, Scribe
-from .redact import Known
+from .settings.redact import Known
 
 WAIT = 10.0
 """Seconds that a command waits for a pen that another process holds."""

@@ -12,10 +12,7 @@ from ..memory.clock import Clock
 from ..memory.history import read_commits
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace, open_workspace
-from .dossier import EVERYWHERE, OPEN, Dossier, Scope, dossiers, find_draft, find_task, told, unreadable
 from .errors import NoSuchDraft, NoSuchTask
-from .events import Shown
-from .plan import DraftState
 from .requests import SearchRequest
 from .results import (
     ContextResult,
@@ -27,11 +24,14 @@ from .results import (
     SearchResult,
     StatusResult,
 )
-from .settle import Settled
+from .tasks.dossier import EVERYWHERE, OPEN, Dossier, Scope, dossiers, find_draft, find_task, told, unreadable
+from .tasks.events import Shown
+from .tasks.plan import DraftState
+from .tasks.settle import Settled
 from .views import draft_view, written
 
 if TYPE_CHECKING:
-    from .review import Reviewer
+    from .review.reviewer import Reviewer
     from .tally import By, UsageResult
 
 
@@ -149,7 +149,7 @@ class Reader:
         return self.workspace.spaces() if all_clients else (self.workspace.space(client),)
 
     def _reviewer(self, space: Space) -> "Reviewer":
-        from .review import Reviewer  # checks, search and diff: more than all of `status` takes without drafts
+        from .review.reviewer import Reviewer  # checks, search and diff: more than all of `status` takes without drafts
 
         return Reviewer(self._view, space, lambda: self._clock.now().date())
 

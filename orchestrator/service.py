@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..memory.clock import Clock
 from ..memory.workspace import Space, Workspace
-from .answer import TurnResult
-from .dossier import Dossier, find_draft
 from .errors import BadReason, BadRequest, DraftNotEditable
-from .events import Edited
 from .requests import (
     ChatRequest,
     Confirm,
@@ -34,18 +31,21 @@ from .results import (
     DraftView,
 )
 from .stop import StopSign
+from .tasks.answer import TurnResult
+from .tasks.dossier import Dossier, find_draft
+from .tasks.events import Edited
 from .views import draft_view
 from .writer import Writer
 
 if TYPE_CHECKING:
     from .commit import Scribe
-    from .decide import Decider
-    from .models import Models
     from .pens import Pens
-    from .redact import Known
-    from .setup import Setup
-    from .work import Ids, OnMade, Work
-    from .workshop import Workshop
+    from .review.decide import Decider
+    from .settings.models import Models
+    from .settings.redact import Known
+    from .settings.setup import Setup
+    from .tasks.work import Ids, OnMade, Work
+    from .tasks.workshop import Workshop
 
 __all__ = [
     "ChatRequest",
@@ -220,7 +220,7 @@ class Service(Writer):
     @contextmanager
     def _decider(self, ids: Sequence[str], dry_run: bool) -> "Iterator[tuple[Decider, Scribe]]":
         """The same for decisions on drafts; raises BadRequest, NoSuchDraft or AmbiguousId."""
-        from .decide import Decider
+        from .review.decide import Decider
 
         spaces = self._spaces_of(ids)
         desk = self._desk(dry_run)
@@ -237,8 +237,8 @@ class Service(Writer):
         dry_run: bool,
         on_made: "OnMade | None" = None,
     ) -> "Work":
-        from .trust import in_force
-        from .work import Work
+        from .settings.trust import in_force
+        from .tasks.work import Work
 
         chosen = in_force(self.workspace.settings, self._setup() if setup is None else setup).setup
         self._secrets().learn(chosen.secrets())
@@ -262,7 +262,7 @@ class Service(Writer):
     async def _turn(self, request: ChatRequest, setup: "Setup | None", on_event: OnEvent, stop: StopSign) -> TurnResult:
         """One turn with a held pen, so that its sub-agents can be at work side by side."""
         from .chat.serving import Hands, talk_of
-        from .trust import in_force
+        from .settings.trust import in_force
 
         space = self.workspace.space(request.client)
         chosen = in_force(self.workspace.settings, self._setup() if setup is None else setup).setup

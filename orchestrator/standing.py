@@ -13,15 +13,15 @@ from ..memory.ids import ClientId
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from ..version import __version__
-from .dossier import OPEN, Dossier, dossiers, told
-from .events import AttemptStarted
 from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
-from .settle import Settled
+from .tasks.dossier import OPEN, Dossier, dossiers, told
+from .tasks.events import AttemptStarted
+from .tasks.settle import Settled
 from .usage import bookings_on, totals
 from .views import draft_view, task_view
 
 if TYPE_CHECKING:
-    from .review import Reviewer
+    from .review.reviewer import Reviewer
 
 _OVER = frozenset({"committed", "answered", "refused", "cancelled"})
 _ENDED = frozenset({"failed", "timed_out", "quarantined", "refused"})
@@ -40,7 +40,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
 
     @cache
     def reviewer(space: Space) -> "Reviewer":
-        from .review import Reviewer  # checks, search and diff: only where there is a draft to look at
+        from .review.reviewer import Reviewer  # checks, search and diff: only where there is a draft to look at
 
         return Reviewer(view, space, lambda: clock.now().date())
 

@@ -17,8 +17,8 @@ from ..memory.guard import UnsafeFile, read_beneath
 from ..memory.links import LinkLeadsOut
 from ..memory.workspace import Space
 from ..subagents.model import Usage
-from .premises import append_line, own
 from .results import UsageTotals
+from .tasks.premises import append_line, own
 
 VERSION = 1
 _MOST = 256 << 20

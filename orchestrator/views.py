@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .dossier import Dossier
-from .models import follows_remarks
-from .plan import DraftState
 from .results import DraftView, TaskStatus, TaskView, UsageTotals
+from .settings.models import follows_remarks
+from .tasks.dossier import Dossier
+from .tasks.plan import DraftState
 
 if TYPE_CHECKING:
     from ..memory.history import Commit
-    from .review import Examined
+    from .review.reviewer import Examined
 
 _OVER = frozenset({"committed", "duplicate"})
 Totals = Mapping[str, tuple[UsageTotals, float | None, float]]

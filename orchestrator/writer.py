@@ -12,14 +12,14 @@ from ..memory.workspace import Space, Workspace
 from .errors import BadRequest, IdIsTaken
 from .reader import Reader
 from .results import CommitResult
-from .settle import settle
+from .tasks.settle import settle
 
 if TYPE_CHECKING:
     from ..memory.history import Commit
     from .commit import Scribe
-    from .desk import Desk
     from .pens import Pens
-    from .redact import Known
+    from .settings.redact import Known
+    from .tasks.desk import Desk
 
 _LONGEST_LINE = 8 << 10
 
@@ -187,17 +187,17 @@ class Writer(Reader):
 
     def _desk(self, dry_run: bool) -> "Desk":
         if dry_run:
-            from .rehearsal import RehearsalDesk
+            from .tasks.rehearsal import RehearsalDesk
 
             return RehearsalDesk(self.workspace, self._clock, self._scope, known=self._secrets())
-        from .desk import Desk
+        from .tasks.desk import Desk
 
         return Desk(self._view, self._clock, self._scope, pens=self._pens, wait=self._wait, known=self._secrets())
 
     def _secrets(self) -> "Known":
         """The credentials that this service has been told of: none of them gets into memory."""
         if self._known is None:
-            from .redact import Known
+            from .settings.redact import Known
 
             self._known = Known()
         return self._known

@@ -14,11 +14,11 @@ from onepen.memory.ids import ClientId
 from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.gateway.gateway import Gateway
-from onepen.orchestrator.models import Models, Resolver, Served
 from onepen.orchestrator.pens import Pens
 from onepen.orchestrator.service import Service
-from onepen.orchestrator.setup import NOTHING, Setup
-from onepen.orchestrator.workshop import Workshop
+from onepen.orchestrator.settings.models import Models, Resolver, Served
+from onepen.orchestrator.settings.setup import NOTHING, Setup
+from onepen.orchestrator.tasks.workshop import Workshop
 from onepen.subagents.definition import AgentDefinition
 from onepen.subagents.model import Model
 from onepen.subagents.pool import Pool

@@ -7,8 +7,8 @@ from ...staging.finding import blocked
 from ...staging.verdict import Accepted, Escalated, Refused, SentBack
 from ...subagents.toolinput import ToolRefused
 from ..commit import Written
-from ..events import Judged
 from ..results import DraftView
+from ..tasks.events import Judged
 from .gate import WHO
 from .house import House
 from .prompt import MAIN

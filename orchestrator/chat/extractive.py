@@ -14,7 +14,7 @@ from ...staging.question import questions
 from ...staging.quotes import QuoteImpossible, render_quote
 from ...subagents.messages import Block, Message, Text, ToolResult, ToolUse
 from ...subagents.page import parse_page
-from ..excerpt import distinct, excerpt
+from ..extractive.excerpt import distinct, excerpt
 
 MOST_QUESTIONS = 4
 MOST_READS = 6

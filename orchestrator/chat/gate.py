@@ -18,9 +18,9 @@ from ...staging.sheet import TaskSheet
 from ...staging.verdict import Escalated
 from ...subagents.toolinput import ToolRefused
 from ..commit import Written
-from ..events import AttemptReported, AttemptStarted, Judged
-from ..models import OFFLINE
-from ..review import CHECKS, facts_of, index_of
+from ..review.reviewer import CHECKS, facts_of, index_of
+from ..settings.models import OFFLINE
+from ..tasks.events import AttemptReported, AttemptStarted, Judged
 from .edit import Place
 from .house import House, OnMade
 from .prompt import MAIN

@@ -5,7 +5,7 @@ from ...staging.secret import secret_findings
 from ...subagents.toolinput import ToolRefused
 from ..requests import DelegateRequest
 from ..results import DraftView, TaskView
-from ..transcript import shown_in
+from ..tasks.transcript import shown_in
 from .gate import HoldsSecret
 from .house import House, OnMade
 from .origin import Origins, from_outside

@@ -8,10 +8,10 @@ from ...memory.follow import Followed
 from ...memory.history import Commit
 from ...memory.view import View
 from ...memory.workspace import Space
-from ..desk import Desk
 from ..errors import NoSuchDraft
 from ..requests import DelegateRequest
 from ..results import DelegateResult, DraftsResult, DraftView
+from ..tasks.desk import Desk
 
 OnMade = Callable[[Sequence[str]], None]
 """Told the ids of tasks right after they lie in staging/."""

@@ -8,19 +8,19 @@ from typing import Protocol
 from ...memory.follow import Followed
 from ...memory.workspace import Space
 from ...subagents.model import Listener, ModelReply, ModelRequest, OnLost
-from ..announce import announced, never_paid
-from ..caps import caps_in_force
-from ..choice import model_of
-from ..desk import Desk
 from ..gateway.account import Account, Amount, Caps
 from ..gateway.ledger import prompt_tokens
-from ..models import Models, Served
 from ..requests import DelegateRequest, Notice, OnEvent
 from ..results import DelegateResult, DraftsResult, DraftView
-from ..setup import Setup
-from ..trust import in_force
-from ..work import Ids
-from ..workshop import Workshop
+from ..settings.announce import announced, never_paid
+from ..settings.caps import caps_in_force
+from ..settings.choice import model_of
+from ..settings.models import Models, Served
+from ..settings.setup import Setup
+from ..settings.trust import in_force
+from ..tasks.desk import Desk
+from ..tasks.work import Ids
+from ..tasks.workshop import Workshop
 from .booking import book_turn
 from .house import House, OnMade
 from .prompt import MAIN

@@ -13,12 +13,12 @@ from ...memory.problem import Problem
 from ...staging.secret import secrets_in
 from ...subagents.definition import AgentDefinition, parse_definition
 from ...subagents.messages import Block, Text, well_formed
-from ..answer import TurnResult
-from ..conversation import MAX_TOKENS
-from ..dossier import find_task
 from ..errors import BadRequest, OrchestratorFault
 from ..requests import ChatBegun, ChatRequest, OnEvent
 from ..stop import StopSign
+from ..tasks.answer import TurnResult
+from ..tasks.conversation import MAX_TOKENS
+from ..tasks.dossier import find_task
 from . import repair
 from .booking import CUT, Booked, booked
 from .house import House

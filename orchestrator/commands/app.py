@@ -49,7 +49,7 @@ def _options(args: Sequence[str]) -> frozenset[str]:
 
 
 def _failed(error: BaseException, given: frozenset[str]) -> int:
-    from ..redact import Known, held_in
+    from ..settings.redact import Known, held_in
 
     known = Known(held_in(os.environ))
     failure = told(error).masked(known.mask)

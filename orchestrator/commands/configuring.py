@@ -26,10 +26,10 @@ def usage(
 
 def config_show(shell: Shell) -> int:
     from ...memory.workspace import NoWorkspace
-    from ..config import config_file
-    from ..explain import explain
-    from ..load import load_setup
-    from ..trust import in_force
+    from ..settings.config import config_file
+    from ..settings.explain import explain
+    from ..settings.load import load_setup
+    from ..settings.trust import in_force
     from . import spending
 
     try:

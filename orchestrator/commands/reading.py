@@ -119,9 +119,9 @@ def _unmet(shell: Shell) -> tuple[str, ...]:
     settings = shell.service.workspace.settings
     if not settings.wishes.model_fields_set:
         return ()
-    from ..grants import trust_file, trusted
-    from ..setup import Setup
-    from ..trust import in_force
+    from ..settings.grants import trust_file, trusted
+    from ..settings.setup import Setup
+    from ..settings.trust import in_force
 
     notice = in_force(settings, Setup(trusted=trusted(trust_file()))).notice
     return () if notice is None else (notice,)

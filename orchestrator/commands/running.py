@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..process.remote import Remote
     from ..results import DelegateResult
     from ..service import Progress, Service
-    from ..setup import Setup
+    from ..settings.setup import Setup
     from ..stop import StopSign
 
 R = TypeVar("R")

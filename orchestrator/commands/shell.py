@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..process.handover import Writer
     from ..process.link import Link
     from ..service import Service
-    from ..setup import Setup
+    from ..settings.setup import Setup
 
 Done = TypeVar("Done")
 
@@ -126,7 +126,7 @@ class Shell:
     @cached_property
     def setup(self) -> "Setup":
         """The person's settings and credentials, from the environment of this shell and their config."""
-        from ..load import load_setup
+        from ..settings.load import load_setup
 
         return load_setup(self.env, self.service.workspace.settings.id, via=self.via)
 

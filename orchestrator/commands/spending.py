@@ -8,7 +8,7 @@ from .terminal import Terminal
 from .text import count, one_line, pad, width, wrap
 
 if TYPE_CHECKING:
-    from ..explain import ConfigResult, ProfileView, WorksView
+    from ..settings.explain import ConfigResult, ProfileView, WorksView
     from ..tally import UsageResult, UsageRow
 
 _HEAD = ("", "input", "cache write", "cache read", "output", "cost")

@@ -16,10 +16,10 @@ from .shell import MOST_TASK, Shell
 from .working import resolved
 
 if TYPE_CHECKING:
-    from ..answer import TurnResult
     from ..requests import ChatRequest
     from ..service import Service
     from ..stop import StopSign
+    from ..tasks.answer import TurnResult
 
 _PROMPT = "> "
 

@@ -13,8 +13,8 @@ from .text import count, one_line
 
 if TYPE_CHECKING:
     from ...memory.workspace import Workspace
-    from ..grants import Grant
-    from ..trust import Wish
+    from ..settings.grants import Grant
+    from ..settings.trust import Wish
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def trust(
     revoke: Annotated[bool, typer.Option("--revoke", help="Take back all that you allowed this workspace.")] = False,
     dry_run: DryRun = False,
 ) -> int:
-    from .. import grants
+    from ..settings import grants
 
     if sum((yes, sha256 is not None, listed, revoke)) > 1:
         raise BadText("--yes, --sha256, --list and --revoke don't go together")
@@ -142,7 +142,7 @@ def _asked(workspace: "Workspace", allowed: frozenset[str], dry_run: bool) -> Wi
     from ...memory.ids import AgentId, BadId
     from ...memory.view import View
     from ...subagents.definition import parse_definition
-    from ..trust import agent_wish, table_wish, together
+    from ..settings.trust import agent_wish, table_wish, together
 
     settings, view = workspace.settings, View(workspace)
     found = [table_wish(settings)]

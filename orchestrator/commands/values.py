@@ -70,7 +70,7 @@ def refuse_known(shell: "Shell", allowed: bool, **texts: str | None) -> None:
 
     The shapes of secrets are looked for where memory is written; these values only the command can know.
     """
-    from ..redact import Known, held_in
+    from ..settings.redact import Known, held_in
 
     held = {} if allowed else Known(held_in(shell.env)).held
     for place, text in texts.items():

@@ -4,7 +4,7 @@ import ipaddress
 from urllib.parse import urlsplit
 
 from ..errors import OrchestratorFault
-from ..setup import Profile
+from ..settings.setup import Profile
 
 ANTHROPIC = "https://api.anthropic.com"
 

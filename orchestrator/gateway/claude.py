@@ -13,8 +13,8 @@ import anyio.to_thread
 
 from ...memory.clock import Clock, SystemClock
 from ...subagents.model import Listener, ModelReply, ModelRequest
-from ..choice import ALIASES, FIRST, USUAL, own_server
-from ..setup import Profile
+from ..settings.choice import ALIASES, FIRST, USUAL, own_server
+from ..settings.setup import Profile
 from .address import address_of, host_of, on_this_machine
 from .clients import CONNECT_SECONDS, Clients
 from .ear import Ear

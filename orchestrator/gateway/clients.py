@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import EventLoopToken, current_token
 
-from ..setup import Profile, Secret
+from ..settings.setup import Profile, Secret
 from .address import address_of, on_this_machine
 from .probe import Probe, listed
 

@@ -27,7 +27,7 @@ from .pace import Ticket
 from .patience import pause
 
 if TYPE_CHECKING:
-    from ..models import Served
+    from ..settings.models import Served
 
 Waiting = Callable[[str, float], AbstractContextManager[None]]
 """Entered before a call that has to wait, with the reason and the seconds; the worker's clock stands still inside.

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from ..choice import own_server
-from ..setup import Profile
+from ..settings.choice import own_server
+from ..settings.setup import Profile
 from .price import Price, Step
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ...memory.wording import in_words
 from ..requests import ChatRequest, DelegateRequest
-from ..setup import NOTHING, Setup
+from ..settings.setup import NOTHING, Setup
 from .protocol import Garbled, Line
 
 Id = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8,64}$")]

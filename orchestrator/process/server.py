@@ -20,7 +20,7 @@ import anyio
 from anyio.abc import SocketAttribute, SocketListener, SocketStream
 
 from ...version import __version__
-from ..setup import NOTHING
+from ..settings.setup import NOTHING
 from .asked import DOWN, Asked, asked
 from .calling import Calls, Notes
 from .errors import Ending, error_line

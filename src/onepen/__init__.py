@@ -37,14 +37,9 @@ if TYPE_CHECKING:
     from .memory.workspace import Workspace as Workspace
     from .memory.workspace import find_workspace as find_workspace
     from .memory.workspace import open_workspace as open_workspace
-    from .orchestrator.answer import TurnResult as TurnResult
     from .orchestrator.compose import build_service as build_service
     from .orchestrator.errors import OrchestratorFault as OrchestratorFault
     from .orchestrator.gateway.account import Caps as Caps
-    from .orchestrator.load import load_setup as load_setup
-    from .orchestrator.models import Models as Models
-    from .orchestrator.models import Resolver as Resolver
-    from .orchestrator.models import Served as Served
     from .orchestrator.requests import BrokeOff as BrokeOff
     from .orchestrator.requests import ChatBegun as ChatBegun
     from .orchestrator.requests import ChatRequest as ChatRequest
@@ -73,12 +68,17 @@ if TYPE_CHECKING:
     from .orchestrator.results import TaskView as TaskView
     from .orchestrator.results import UsageTotals as UsageTotals
     from .orchestrator.service import Service as Service
-    from .orchestrator.setup import Profile as Profile
-    from .orchestrator.setup import Secret as Secret
-    from .orchestrator.setup import Setup as Setup
+    from .orchestrator.settings.load import load_setup as load_setup
+    from .orchestrator.settings.models import Models as Models
+    from .orchestrator.settings.models import Resolver as Resolver
+    from .orchestrator.settings.models import Served as Served
+    from .orchestrator.settings.setup import Profile as Profile
+    from .orchestrator.settings.setup import Secret as Secret
+    from .orchestrator.settings.setup import Setup as Setup
     from .orchestrator.stop import StopSign as StopSign
     from .orchestrator.tally import UsageResult as UsageResult
-    from .orchestrator.work import Ids as Ids
+    from .orchestrator.tasks.answer import TurnResult as TurnResult
+    from .orchestrator.tasks.work import Ids as Ids
     from .staging.draft import Draft as Draft
     from .staging.errors import StagingFault as StagingFault
     from .staging.finding import Finding as Finding
@@ -235,11 +235,11 @@ _HOMES = {
     "orchestrator.compose": ("build_service",),
     "orchestrator.errors": ("OrchestratorFault",),
     "orchestrator.gateway.account": ("Caps",),
-    "orchestrator.load": ("load_setup",),
-    "orchestrator.setup": ("Profile", "Secret", "Setup"),
+    "orchestrator.settings.load": ("load_setup",),
+    "orchestrator.settings.setup": ("Profile", "Secret", "Setup"),
     "orchestrator.tally": ("UsageResult",),
-    "orchestrator.models": ("Models", "Resolver", "Served"),
-    "orchestrator.answer": ("TurnResult",),
+    "orchestrator.settings.models": ("Models", "Resolver", "Served"),
+    "orchestrator.tasks.answer": ("TurnResult",),
     "orchestrator.requests": (
         "BrokeOff",
         "ChatBegun",
@@ -273,7 +273,7 @@ _HOMES = {
     ),
     "orchestrator.service": ("Service",),
     "orchestrator.stop": ("StopSign",),
-    "orchestrator.work": ("Ids",),
+    "orchestrator.tasks.work": ("Ids",),
     "staging.draft": ("Draft",),
     "staging.errors": ("StagingFault",),
     "staging.finding": ("Finding",),

@@ -7,7 +7,7 @@ import pytest
 from onepen.memory.errors import OnepenError
 from onepen.memory.ids import BadId, ClientId
 from onepen.orchestrator.commands.failure import BadText, Interrupted, NeedsAnswer, sole, told
-from onepen.orchestrator.redact import Known
+from onepen.orchestrator.settings.redact import Known
 
 
 def test_an_error_of_ours_keeps_its_message_hint_and_code() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from onepen.memory.settings import LimitSettings
-from onepen.orchestrator.caps import caps_in_force, ceiling, explained
 from onepen.orchestrator.gateway.account import Caps
+from onepen.orchestrator.settings.caps import caps_in_force, ceiling, explained
 
 CAUTIOUS = Caps(1.0, 5.0, 5.0, 1_000_000, 5_000_000)
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from onepen.memory.ids import AgentId, ClientId
-from onepen.orchestrator.choice import (
+from onepen.orchestrator.settings.choice import (
     NoSuchProfile,
     ProfileContradicts,
     ProfileUnusable,
     model_of,
     usable_profile,
 )
-from onepen.orchestrator.setup import NOTHING, Profile, Secret, Setup
+from onepen.orchestrator.settings.setup import NOTHING, Profile, Secret, Setup
 from onepen.subagents.definition import AgentDefinition, parse_definition
 
 ACME = ClientId("acme")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from onepen.orchestrator.config import Config, ConfigUnreadable, address, load_config, parse_config
+from onepen.orchestrator.settings.config import Config, ConfigUnreadable, address, load_config, parse_config
 
 FAKE = "sk-ant-api03-" + "FAKE" * 20
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from onepen.orchestrator.conversation import Conversation, Prefix, not_an_extension
-from onepen.orchestrator.transcript import (
+from onepen.orchestrator.tasks.conversation import Conversation, Prefix, not_an_extension
+from onepen.orchestrator.tasks.transcript import (
     Spent,
     read_transcript,
     shows_inputs,

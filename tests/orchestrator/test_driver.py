@@ -10,12 +10,12 @@ import pytest
 from onepen.memory.commit.pen import Pen, PenLost
 from onepen.memory.ids import ClientId
 from onepen.memory.workspace import open_workspace
-from onepen.orchestrator.journal import Journal
-from onepen.orchestrator.models import Served
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
+from onepen.orchestrator.settings.models import Served
 from onepen.orchestrator.stop import StopSign
+from onepen.orchestrator.tasks.journal import Journal
 from onepen.subagents.definition import AgentDefinition, NoSuchAgent
 from onepen.subagents.model import Listener, Model, ModelReply, ModelRequest
 from onepen.subagents.pool import Assignment, Ending, Failed, Host
@@ -97,7 +97,7 @@ def test_a_bug_in_one_task_is_not_anothers(make_service: MakeService) -> None:
             self.inner = inner
 
     def models(name: str, definition: AgentDefinition, client: ClientId | None) -> Served:
-        from onepen.orchestrator.offline import Offline
+        from onepen.orchestrator.extractive.offline import Offline
 
         return Served(Broken(Offline()))
 

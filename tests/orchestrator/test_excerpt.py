@@ -5,7 +5,7 @@ from textwrap import dedent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.orchestrator.excerpt import distinct, excerpt
+from onepen.orchestrator.extractive.excerpt import distinct, excerpt
 
 PATH = "inputs/a.md"
 

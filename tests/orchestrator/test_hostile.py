@@ -9,10 +9,10 @@ import anyio
 
 from onepen.memory.ids import ClientId
 from onepen.memory.snapshot import load
-from onepen.orchestrator.models import Served
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.service import Service
-from onepen.orchestrator.transcript import read_transcript
+from onepen.orchestrator.settings.models import Served
+from onepen.orchestrator.tasks.transcript import read_transcript
 from onepen.subagents.definition import AgentDefinition
 from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, assistant, user
 from onepen.subagents.model import ToolSpec

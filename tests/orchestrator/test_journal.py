@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onepen.memory.ids import AgentId, DraftId, TaskId
-from onepen.orchestrator.events import (
+from onepen.orchestrator.tasks.events import (
     AttemptFailed,
     AttemptLost,
     AttemptReported,
@@ -25,8 +25,8 @@ from onepen.orchestrator.events import (
     Shown,
     TaskAdded,
 )
-from onepen.orchestrator.journal import Journal, event_line, parse_journal
-from onepen.orchestrator.plan import replay
+from onepen.orchestrator.tasks.journal import Journal, event_line, parse_journal
+from onepen.orchestrator.tasks.plan import replay
 from onepen.staging.verdict import Accepted, Bound, Escalated, Refused, SentBack
 from onepen.testing.clock import FixedClock
 

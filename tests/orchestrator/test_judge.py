@@ -11,16 +11,16 @@ import pytest
 from onepen.memory.ids import ClientId, DraftId, TaskId
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
-from onepen.orchestrator.desk import Desk
-from onepen.orchestrator.dossier import open_dossier
 from onepen.orchestrator.errors import OrchestratorFault
-from onepen.orchestrator.events import Judged
-from onepen.orchestrator.models import Served
-from onepen.orchestrator.recover import recover
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import DraftView, TaskView
 from onepen.orchestrator.service import Service
-from onepen.orchestrator.transcript import read_transcript
+from onepen.orchestrator.settings.models import Served
+from onepen.orchestrator.tasks.desk import Desk
+from onepen.orchestrator.tasks.dossier import open_dossier
+from onepen.orchestrator.tasks.events import Judged
+from onepen.orchestrator.tasks.recover import recover
+from onepen.orchestrator.tasks.transcript import read_transcript
 from onepen.orchestrator.usage import bookings
 from onepen.staging.verdict import Bound, Refused
 from onepen.subagents.definition import AgentDefinition

@@ -8,12 +8,12 @@ from types import ModuleType
 import pytest
 
 from onepen.memory.ids import ClientId
-from onepen.orchestrator.choice import ProfileUnusable, model_of, usable_profile
-from onepen.orchestrator.config import ConfigUnreadable, config_file
 from onepen.orchestrator.gateway.account import Caps
 from onepen.orchestrator.gateway.price import Price
-from onepen.orchestrator.load import CredentialUnusable, load_setup
-from onepen.orchestrator.setup import Profile, Secret, Setup
+from onepen.orchestrator.settings.choice import ProfileUnusable, model_of, usable_profile
+from onepen.orchestrator.settings.config import ConfigUnreadable, config_file
+from onepen.orchestrator.settings.load import CredentialUnusable, load_setup
+from onepen.orchestrator.settings.setup import Profile, Secret, Setup
 
 HERE = "0123456789abcdef"
 ACME = ClientId("acme")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from onepen.memory.ids import TaskId
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
-from onepen.orchestrator.lookup import Answer, Found, Lookup, parse_answer
 from onepen.orchestrator.service import Service
+from onepen.orchestrator.tasks.lookup import Answer, Found, Lookup, parse_answer
 from onepen.staging.folder import TaskFolder
 
 

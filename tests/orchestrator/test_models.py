@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from onepen.memory.ids import AgentId
-from onepen.orchestrator.models import NeedsModel, Resolver, UnknownModel
-from onepen.orchestrator.setup import Profile, Secret, Setup
+from onepen.orchestrator.settings.models import NeedsModel, Resolver, UnknownModel
+from onepen.orchestrator.settings.setup import Profile, Secret, Setup
 from onepen.subagents.definition import parse_definition
 from onepen.testing.scripted import ScriptUnreadable
 

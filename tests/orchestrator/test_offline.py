@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from onepen.memory.recall.analysis import terms
 from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.extractive.offline import Offline, next_blocks
 from onepen.orchestrator.gateway.gateway import Gateway
-from onepen.orchestrator.models import Resolver
-from onepen.orchestrator.offline import Offline, next_blocks
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import TaskView
 from onepen.orchestrator.service import Service
-from onepen.orchestrator.setup import NOTHING
-from onepen.orchestrator.workshop import Workshop
+from onepen.orchestrator.settings.models import Resolver
+from onepen.orchestrator.settings.setup import NOTHING
+from onepen.orchestrator.tasks.workshop import Workshop
 from onepen.staging.quotes import check_quotes
 from onepen.subagents.messages import Message, ToolResult, ToolUse, user
 from onepen.subagents.prompt import TaskWords, first_message

@@ -9,10 +9,10 @@ import pytest
 
 from onepen.memory.ids import ClientId
 from onepen.orchestrator.errors import OrchestratorFault
-from onepen.orchestrator.models import Served
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
+from onepen.orchestrator.settings.models import Served
 from onepen.subagents.definition import AgentDefinition
 from onepen.subagents.model import Listener, ModelReply, ModelRequest
 from onepen.testing.scripted import ScriptedModel

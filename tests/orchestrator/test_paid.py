@@ -13,11 +13,11 @@ from onepen.memory.ids import ClientId
 from onepen.orchestrator.gateway.account import Caps
 from onepen.orchestrator.gateway.clients import Clients
 from onepen.orchestrator.gateway.price import Price
-from onepen.orchestrator.models import Resolver, Served
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
-from onepen.orchestrator.setup import Profile, Secret, Setup
+from onepen.orchestrator.settings.models import Resolver, Served
+from onepen.orchestrator.settings.setup import Profile, Secret, Setup
 from onepen.orchestrator.usage import bookings
 from onepen.subagents.definition import AgentDefinition
 from onepen.testing.messages_api import MessagesApi

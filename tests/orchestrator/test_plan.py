@@ -3,7 +3,7 @@
 import pytest
 
 from onepen.memory.ids import AgentId, DraftId, TaskId
-from onepen.orchestrator.events import (
+from onepen.orchestrator.tasks.events import (
     AttemptFailed,
     AttemptLost,
     AttemptReported,
@@ -20,7 +20,7 @@ from onepen.orchestrator.events import (
     Shown,
     TaskAdded,
 )
-from onepen.orchestrator.plan import (
+from onepen.orchestrator.tasks.plan import (
     CUT_SHORT,
     DRAFT_TRANSITIONS,
     LEFT_OPEN,

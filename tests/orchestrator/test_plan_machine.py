@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from onepen.memory.ids import AgentId, DraftId, TaskId
-from onepen.orchestrator.events import (
+from onepen.orchestrator.tasks.events import (
     AttemptFailed,
     AttemptLost,
     AttemptReported,
@@ -26,7 +26,7 @@ from onepen.orchestrator.events import (
     Resumed,
     TaskAdded,
 )
-from onepen.orchestrator.plan import (
+from onepen.orchestrator.tasks.plan import (
     DRAFT_TRANSITIONS,
     MAX_CRASHES,
     TRANSITIONS,

@@ -3,13 +3,13 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.orchestrator.redact import SHORTEST, Known, held_in, worth
-from onepen.orchestrator.setup import Profile, Secret, Setup
+from onepen.orchestrator.settings.redact import SHORTEST, Known, held_in, worth
+from onepen.orchestrator.settings.setup import Profile, Secret, Setup
 
 ENV = {
     "NEW_VENDOR_TOKEN": "tok-FAKE-1", "AWS_SECRET_ACCESS_KEY": "FAKE-2", "DATABASE_URL": "postgres://u:FAKE-3@h/d",
-    "vendorApiKey": "FAKE-4", "PATH": "/usr/bin:/bin7", "SSH_KEY": "/home/ana/.ssh/id_1", "LM_TOKEN": "lm-studio",
-    "PWD": "/home/ana/7", "MONKEY": "FAKE-5", "HOME": "/home/ana",
+    "vendorApiKey": "FAKE-4", "PATH": "/usr/bin:/bin7", "SSH_KEY": "/srv/ana/.ssh/id_1", "LM_TOKEN": "lm-studio",
+    "PWD": "/srv/ana/7", "MONKEY": "FAKE-5", "HOME": "/srv/ana",
 }  # fmt: skip
 
 

@@ -14,10 +14,10 @@ from onepen.memory.ids import BadId
 from onepen.memory.target import BadTarget
 from onepen.memory.workspace import NoSuchClient, open_workspace
 from onepen.orchestrator.errors import BadReason, BadRequest, IdIsTaken, NoSuchDraft, NoSuchTask
-from onepen.orchestrator.models import NeedsModel, UnknownModel
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import CommitResult, DelegateResult
 from onepen.orchestrator.service import Service
+from onepen.orchestrator.settings.models import NeedsModel, UnknownModel
 from onepen.staging.inputs import NoSuchInput
 from onepen.subagents.definition import NoSuchAgent
 from onepen.subagents.pool import Assignment, Ending, Failed

@@ -21,9 +21,6 @@ from onepen.memory.target import BadTarget
 from onepen.memory.view import View
 from onepen.memory.workspace import NoSuchClient, Space
 from onepen.orchestrator.commit import NotWritten, Scribe, Written
-from onepen.orchestrator.decide import Decider
-from onepen.orchestrator.desk import Desk
-from onepen.orchestrator.dossier import Dossier
 from onepen.orchestrator.errors import (
     AmbiguousId,
     BadReason,
@@ -33,13 +30,16 @@ from onepen.orchestrator.errors import (
     NoSuchDraft,
     NoSuchTask,
 )
-from onepen.orchestrator.events import Event
-from onepen.orchestrator.models import NeedsModel, UnknownModel
 from onepen.orchestrator.requests import DelegateRequest, ProgressLine, SearchRequest
 from onepen.orchestrator.results import DelegateResult, DraftView
-from onepen.orchestrator.review import Examined
+from onepen.orchestrator.review.decide import Decider
+from onepen.orchestrator.review.reviewer import Examined
 from onepen.orchestrator.service import Service
-from onepen.orchestrator.taskstate import DraftState
+from onepen.orchestrator.settings.models import NeedsModel, UnknownModel
+from onepen.orchestrator.tasks.desk import Desk
+from onepen.orchestrator.tasks.dossier import Dossier
+from onepen.orchestrator.tasks.events import Event
+from onepen.orchestrator.tasks.taskstate import DraftState
 from onepen.staging.inputs import NoSuchInput
 from onepen.staging.verdict import Accepted
 from onepen.subagents.definition import NoSuchAgent

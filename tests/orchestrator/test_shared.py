@@ -10,15 +10,15 @@ from onepen.memory.ids import AgentId, TaskId
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.commit import Scribe
-from onepen.orchestrator.desk import Desk
-from onepen.orchestrator.dossier import Dossier, open_dossier
-from onepen.orchestrator.driver import Driver
-from onepen.orchestrator.events import AttemptStarted, Cancelled, Shown
 from onepen.orchestrator.gateway.account import Account, Caps
 from onepen.orchestrator.gateway.gateway import Gateway
-from onepen.orchestrator.models import Resolver
+from onepen.orchestrator.settings.models import Resolver
 from onepen.orchestrator.stop import StopSign
-from onepen.orchestrator.workshop import Workshop
+from onepen.orchestrator.tasks.desk import Desk
+from onepen.orchestrator.tasks.dossier import Dossier, open_dossier
+from onepen.orchestrator.tasks.driver import Driver
+from onepen.orchestrator.tasks.events import AttemptStarted, Cancelled, Shown
+from onepen.orchestrator.tasks.workshop import Workshop
 from onepen.staging.folder import TaskSheet
 from onepen.staging.verdict import Bound
 from onepen.subagents.definition import AgentDefinition, parse_definition

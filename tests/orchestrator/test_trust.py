@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from onepen.memory.ids import AgentId
 from onepen.memory.settings import SettingsUnreadable, WorkspaceSettings, parse_settings
 from onepen.orchestrator.gateway.account import Caps
-from onepen.orchestrator.grants import TrustUnreadable, allow, grants, revoke, trusted
 from onepen.orchestrator.service import DelegateRequest, Service
-from onepen.orchestrator.setup import Profile, Secret, Setup
-from onepen.orchestrator.trust import Wish, agent_wish, in_force, table_wish, together
+from onepen.orchestrator.settings.grants import TrustUnreadable, allow, grants, revoke, trusted
+from onepen.orchestrator.settings.setup import Profile, Secret, Setup
+from onepen.orchestrator.settings.trust import Wish, agent_wish, in_force, table_wish, together
 
 MakeService = Callable[..., Service]
 

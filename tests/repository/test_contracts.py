@@ -18,10 +18,10 @@ ROOMS = ("memory", "staging", "subagents", "orchestrator")
 # contract name (a part of it) → the module that breaks it, and the line that does.
 VIOLATIONS = {
     "falls one way": ("memory/clock.py", "import onepen.staging.draft"),
-    "holds the pen": ("orchestrator/review.py", "from ..memory.commit import pen"),
+    "holds the pen": ("orchestrator/review/reviewer.py", "from ...memory.commit import pen"),
     "model library": ("staging/checks.py", "import anthropic"),
     "never reaches the pen": ("subagents/tools.py", "import onepen.memory.commit.redo"),
-    "deciding is pure": ("orchestrator/plan.py", "import subprocess"),
+    "deciding is pure": ("orchestrator/tasks/plan.py", "import subprocess"),
 }
 
 

@@ -60,6 +60,7 @@ def test_importing_the_package_imports_nothing_else() -> None:
     assert done.stdout.split() == ["onepen", "onepen.version"]
 
 
+@pytest.mark.timeout(240)
 def test_a_checker_knows_the_types_and_refuses_other_names(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         "import onepen\n"

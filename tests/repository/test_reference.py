@@ -16,8 +16,8 @@ from onepen.memory.index.index import parse_index
 from onepen.memory.settings import parse_settings
 from onepen.memory.text.daylog import parse_day
 from onepen.memory.text.document import parse_document
-from onepen.orchestrator.choice import ALIASES
-from onepen.orchestrator.config import parse_config
+from onepen.orchestrator.settings.choice import ALIASES
+from onepen.orchestrator.settings.config import parse_config
 from onepen.staging.draft import Draft, parse_draft
 from onepen.staging.header import Header
 from onepen.staging.quotes import quotes

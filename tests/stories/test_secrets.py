@@ -167,9 +167,9 @@ from onepen import DelegateRequest
 from onepen.memory.clock import SystemClock
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.compose import build_service
-from onepen.orchestrator.redact import Known, held_in
+from onepen.orchestrator.settings.redact import Known, held_in
 from onepen.orchestrator.gateway.gateway import Gateway
-from onepen.orchestrator.workshop import Workshop
+from onepen.orchestrator.tasks.workshop import Workshop
 from onepen.subagents.pool import ProcessPool
 from onepen.testing.worker import worker
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from onepen.orchestrator.chat.extractive import NO_PROSE
-from onepen.orchestrator.offline import Offline
+from onepen.orchestrator.extractive.offline import Offline
 from onepen.testing.parlour import Parlour
 
 

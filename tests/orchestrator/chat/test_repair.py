@@ -10,8 +10,8 @@ from onepen.memory.history import read_commits
 from onepen.orchestrator.chat.booking import end_cut_turns
 from onepen.orchestrator.chat.lines import Asked, Replied, Resulted
 from onepen.orchestrator.chat.store import Chats
-from onepen.orchestrator.premises import append_line
-from onepen.orchestrator.recover import RECENT
+from onepen.orchestrator.tasks.premises import append_line
+from onepen.orchestrator.tasks.recover import RECENT
 from onepen.subagents.messages import Text
 from onepen.subagents.model import Usage
 from onepen.testing.parlour import Parlour, says

@@ -14,10 +14,10 @@ from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.chat.lines import Begun, Ended, Lost, Partial, Replied
 from onepen.orchestrator.chat.turn import CUT
-from onepen.orchestrator.models import Served
 from onepen.orchestrator.pens import HeldPen
 from onepen.orchestrator.requests import BrokeOff, ToolCalled, TurnEvent
 from onepen.orchestrator.service import Service
+from onepen.orchestrator.settings.models import Served
 from onepen.subagents.messages import Text, ToolResult, ToolUse
 from onepen.subagents.model import Listener, LostCall, ModelReply, ModelRequest, Usage
 from onepen.testing.parlour import Parlour, says

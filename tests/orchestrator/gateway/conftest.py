@@ -13,8 +13,8 @@ from onepen.orchestrator.gateway.account import Account, Caps
 from onepen.orchestrator.gateway.claude import Claude
 from onepen.orchestrator.gateway.gateway import Gateway
 from onepen.orchestrator.gateway.price import Price
-from onepen.orchestrator.models import Served
-from onepen.orchestrator.setup import Profile, Secret
+from onepen.orchestrator.settings.models import Served
+from onepen.orchestrator.settings.setup import Profile, Secret
 from onepen.subagents.messages import Message, Text, user
 from onepen.subagents.model import LostCall, ModelReply, ModelRequest
 from onepen.testing.clock import FixedClock

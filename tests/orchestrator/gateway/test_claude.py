@@ -18,8 +18,8 @@ from onepen.orchestrator.gateway.clients import Clients
 from onepen.orchestrator.gateway.failure import CallFailed, CallNeeds, ProviderBudget
 from onepen.orchestrator.gateway.price import Price
 from onepen.orchestrator.gateway.prices import price_of
-from onepen.orchestrator.models import Resolver
-from onepen.orchestrator.setup import Profile, Secret, Setup
+from onepen.orchestrator.settings.models import Resolver
+from onepen.orchestrator.settings.setup import Profile, Secret, Setup
 from onepen.subagents.definition import parse_definition
 from onepen.subagents.messages import Text, ToolUse, user
 from onepen.subagents.model import ToolSpec, Usage

@@ -11,7 +11,7 @@ from onepen.memory.errors import OnepenError
 from onepen.orchestrator.gateway.ear import Ear
 from onepen.orchestrator.gateway.failure import Again, CallBroken, CallFailed, Final
 from onepen.orchestrator.gateway.gateway import Gateway
-from onepen.orchestrator.models import Served
+from onepen.orchestrator.settings.models import Served
 from onepen.subagents.messages import Opaque, Text, user
 from onepen.subagents.model import Listener, LostCall, ModelReply, ModelRequest, Usage
 from onepen.testing import timelapse

@@ -15,7 +15,7 @@ from onepen.orchestrator.gateway.failure import Again, CallBroken, CallFailed, F
 from onepen.orchestrator.gateway.gateway import Gateway
 from onepen.orchestrator.gateway.ledger import Ledger, OverBudget, Reservation, Short, Unpriced, Wait, cost, most
 from onepen.orchestrator.gateway.price import Price
-from onepen.orchestrator.models import Served
+from onepen.orchestrator.settings.models import Served
 from onepen.subagents.messages import Text, user
 from onepen.subagents.model import Listener, LostCall, ModelReply, ModelRequest, Usage
 from onepen.testing import timelapse

@@ -14,7 +14,7 @@ from onepen.orchestrator.gateway.failure import Again, CallBroken, CallFailed
 from onepen.orchestrator.gateway.gateway import Gateway
 from onepen.orchestrator.gateway.pace import Pace
 from onepen.orchestrator.gateway.quota import Left, quota
-from onepen.orchestrator.models import Served
+from onepen.orchestrator.settings.models import Served
 from onepen.subagents.messages import Text
 from onepen.subagents.model import Listener, ModelReply, ModelRequest, Usage
 from onepen.testing import timelapse

@@ -6,7 +6,7 @@ import pytest
 
 from onepen.orchestrator.gateway.price import Price, Step
 from onepen.orchestrator.gateway.prices import price_of
-from onepen.orchestrator.setup import Profile, Secret
+from onepen.orchestrator.settings.setup import Profile, Secret
 from onepen.subagents.model import Usage
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)

@@ -13,13 +13,13 @@ from onepen.orchestrator.gateway.account import Amount, Caps
 from onepen.orchestrator.gateway.gateway import Gateway
 from onepen.orchestrator.gateway.ledger import Ledger
 from onepen.orchestrator.gateway.price import Price
-from onepen.orchestrator.models import Resolver
 from onepen.orchestrator.requests import BrokeOff, ChatRequest, DelegateRequest, Notice, TurnEvent, Words
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
-from onepen.orchestrator.setup import Profile, Secret, Setup
+from onepen.orchestrator.settings.models import Resolver
+from onepen.orchestrator.settings.setup import Profile, Secret, Setup
+from onepen.orchestrator.tasks.workshop import Workshop
 from onepen.orchestrator.usage import bookings
-from onepen.orchestrator.workshop import Workshop
 from onepen.testing.clock import FixedClock
 from onepen.testing.ids import CountedIds
 from onepen.testing.messages_api import MessagesApi

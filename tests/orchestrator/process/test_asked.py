@@ -12,7 +12,7 @@ from onepen.orchestrator.process.codec import plain
 from onepen.orchestrator.process.protocol import Garbled, Line
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.service import Service
-from onepen.orchestrator.setup import NOTHING, Profile, Secret, Setup
+from onepen.orchestrator.settings.setup import NOTHING, Profile, Secret, Setup
 
 # What a process adds by itself, or what makes no sense over a socket.
 OURS = {"self", "setup", "on_made", "on_progress", "on_event", "stop", "dry_run", "confirm", "request"}

@@ -18,7 +18,7 @@ from onepen.orchestrator.results import (
     TaskView,
     UsageTotals,
 )
-from onepen.orchestrator.setup import Profile, Secret, Setup
+from onepen.orchestrator.settings.setup import Profile, Secret, Setup
 from onepen.staging.finding import Finding
 
 DRAFT = DraftView(

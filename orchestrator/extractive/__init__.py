@@ -1,0 +1,1 @@
+"""The offline model: it finds and quotes, and writes no prose."""

@@ -1,0 +1,329 @@
+"""Review of a draft: what the checks find, what it would change, and by the policy who has to agree.
+
+Everything is computed again from the draft's bytes and from memory as it is now, whenever somebody decides. The
+bytes are read once; what was checked and shown is what is committed.
+"""
+
+import os
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from ...memory.files import sha256
+from ...memory.ids import DraftId
+from ...memory.index.entry import render_entry
+from ...memory.index.index import EntryRefused, Index, IndexEntry, auto_entry
+from ...memory.index.reconcile import reconcile
+from ...memory.target import CardTarget, FileTarget, NoteTarget, Target
+from ...memory.text.document import parse_document
+from ...memory.view import UnreadableText, View
+from ...memory.workspace import SHELVES, Space
+from ...staging.checks import Ground, after_text, check, cited, trouble
+from ...staging.diff import describe_bytes, diff
+from ...staging.draft import Draft, file_bytes
+from ...staging.finding import Finding, blocked
+from ...staging.folder import Collected, TaskSheet, collect
+from ...staging.policy import Provenance, Stage, lower, stages
+from ...staging.secret import NONE, Held
+from ...staging.verbatim import verbatim
+from ...staging.verdict import Bound, bind
+from ..settings.models import judges
+from ..tasks.dossier import Dossier
+from ..tasks.events import DraftFacts
+from ..tasks.lookup import Lookup
+from ..tasks.plan import DraftState
+from ..tasks.transcript import shows_inputs
+
+CHECKS = "checks"
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A draft and all that is to be known about it now.
+
+    `bound` is what a verdict given now is bound to. `draft` is None when the file is no draft; `raw` are its bytes
+    (None: it could not be opened). `before` is the target as it is, None when it is absent.
+    """
+
+    name: str
+    draft: Draft | None
+    raw: bytes | None
+    findings: tuple[Finding, ...]
+    bound: Bound
+    provenance: Provenance
+    stages: tuple[Stage, ...]
+    diff: str
+    before: bytes | None = None
+
+    @property
+    def blocked(self) -> bool:
+        return self.draft is None or blocked(self.findings)
+
+    @property
+    def conflict(self) -> bool:
+        """Whether nothing but memory having moved on stands in its way."""
+        kinds = {f.kind for f in self.findings if f.level == "block"}
+        return self.draft is not None and bool(kinds) and kinds <= {"conflict", "edit"}
+
+
+class Reviewer:
+    """Examines the drafts of one space; directories are listed once. `held` are values that block a draft."""
+
+    def __init__(self, view: View, space: Space, today: Callable[[], date], held: Held = NONE) -> None:
+        self._view = view
+        self._space = space
+        self._today = today
+        self._held = held
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(f"{shelf}/{card}.md" for shelf in SHELVES for card in self._view.cards(self._space, shelf))
+
+    def forget(self) -> None:
+        """After a commit: what exists has changed."""
+        self.__dict__.pop("_known", None)
+
+    def examine(self, dossier: Dossier, state: DraftState) -> Examined:
+        """The draft as it lies in staging now; one whose file is gone is told as such."""
+        return self._examined(dossier, state, read_draft(dossier, state))
+
+    def _examined(self, dossier: Dossier, state: DraftState, found: Collected) -> Examined:
+        own = _own_findings(dossier.sheet, state, found)
+        if found.draft is None:
+            missing = Bound(found.sha256, "")
+            text = found.text
+            return Examined(
+                found.name, None, found.raw, (*found.findings, *own), missing, "external", ("checks", "person"), text
+            )
+        draft = found.draft
+        before = self._view.bytes(self._space.path(draft.target))
+        seen = provenance_of(dossier, state.attempt)
+        ground = self._ground(dossier, draft, before, seen)
+        findings = (*found.findings, *check(draft, ground), *own)
+        provenance = lower(draft.provenance, seen)
+        is_verbatim = not verbatim(draft, dossier.sheet.text, ground.read)
+        needed = stages(
+            origin="delegate",
+            target=draft.target,
+            provenance=provenance,
+            cited=cited(draft, ground.read),
+            verbatim=is_verbatim,
+            auto=dossier.sheet.review == "auto" and not any(f.kind in _NEEDS_PERSON for f in own),
+            model=judges(dossier.sheet.model) and not state.incomplete,
+        )
+        return Examined(
+            found.name,
+            draft,
+            found.raw,
+            findings,
+            bound_of(draft, before, ground.index),
+            provenance,
+            needed,
+            self._diff(draft, ground, before),
+            before,
+        )
+
+    def _ground(self, dossier: Dossier, draft: Draft, before: bytes | None, seen: Provenance) -> Ground:
+        read = Lookup(self._view, self._space, dossier.folder, dossier.sheet.inputs).read
+        return Ground(
+            read=read,
+            card_text=_text(before),
+            index=index_of(self._view, self._space, draft.target),
+            known=self._known,
+            today=self._today(),
+            file_sha=None if before is None else "present",
+            seen=seen,
+            held=self._held,
+        )
+
+    def _diff(self, draft: Draft, ground: Ground, before: bytes | None) -> str:
+        after = after_text(draft, ground)
+        old = _text(before) if before is not None else None
+        if after is None or (before is not None and old is None):
+            if isinstance(draft.target, FileTarget):
+                return describe_bytes(file_bytes(draft))
+            reason = "; ".join(f.message for f in trouble(draft, ground))
+            return f"(this change can't be made to {draft.target} as it is: {reason})\n{draft.body}"
+        index_before, index_after = _indexes(draft, ground.index, after)
+        return diff(draft, old, after, index_before, index_after).plain()
+
+
+def read_draft(dossier: Dossier, state: DraftState) -> Collected:
+    """The draft's file, read once; one that is gone has a finding that says so."""
+    for found in collect(dossier.folder, dossier.task, state.attempt):
+        if found.name == state.facts.name:
+            return found
+    gone = Finding("missing", "block", what_became_of(dossier, state))
+    return Collected(state.id, state.facts.name, None, (gone,), "")
+
+
+def what_became_of(dossier: Dossier, state: DraftState) -> str:
+    """What stands now where the draft's file was; each step is asked by name, nothing is followed."""
+    folder, name = dossier.folder, state.facts.name
+    steps = (
+        (folder.attempt(state.attempt), f"its folder {state.attempt}/"),
+        (folder.drafts(state.attempt), f"its folder {state.attempt}/drafts/"),
+        (folder.drafts(state.attempt) / name, name),
+    )
+    for path, said in steps:
+        last = path.name == name
+        try:
+            mode = os.lstat(path).st_mode
+        except FileNotFoundError:
+            return f"{name}: the file is gone" if last else f"{name}: the file is gone, with {said}"
+        except OSError as e:
+            return f"{name}: {e.strerror or 'can not be read'}"
+        if not (stat.S_ISREG(mode) if last else stat.S_ISDIR(mode)):
+            return f"{said} is {_KINDS.get(stat.S_IFMT(mode), 'something else')} now; the draft is not read"
+    return f"{name}: the file can't be read as a draft here"
+
+
+_KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFREG: "a file", stat.S_IFIFO: "a pipe"}
+
+
+def facts_of(view: View, dossier: Dossier, attempt: int, skip: int) -> tuple[DraftFacts, ...]:
+    """What lies in an attempt's drafts/ now, numbered from `skip` + 1."""
+    facts: list[DraftFacts] = []
+    for k, found in enumerate(collect(dossier.folder, dossier.task, attempt), start=skip + 1):
+        id_ = DraftId.of(dossier.task, k)
+        if found.draft is None:
+            reason = "; ".join(f.message for f in found.findings)
+            facts.append(DraftFacts(id_, found.name, "", found.sha256, blocked=True, reason=reason))
+            continue
+        target = found.draft.target
+        bound = bound_of(found.draft, view.bytes(dossier.space.path(target)), index_of(view, dossier.space, target))
+        facts.append(DraftFacts(id_, found.name, str(target), bound.sha256, bound.section, index=bound.index))
+    return tuple(facts)
+
+
+def bound_of(draft: Draft, before: bytes | None, index: Index | None) -> Bound:
+    """What a verdict on the draft is bound to: its own bytes, what it changes, and the index lines that it replaces.
+
+    What is created or appended doesn't touch what stands there, so only replacing and removing look at the section.
+    """
+    text = _text(before)
+    untouched = draft.edit in {"create", "append"} and not isinstance(draft.target, FileTarget)
+    if before is None or untouched or (text is None and not isinstance(draft.target, FileTarget)):
+        section = ""
+    else:
+        section = bind(draft, before).section
+    impossible = draft.edit == "create" and before is not None  # so it replaces nothing
+    return Bound(draft.sha256, section, "" if impossible else _replaced_lines(draft, text, index))
+
+
+def _replaced_lines(draft: Draft, text: str | None, index: Index | None) -> str:
+    """The hash of the index entries that the draft's own take the place of; "" for none.
+
+    An entry that onepen would make itself of the card as it is holds nobody's words, and doesn't count.
+    """
+    if index is None or isinstance(draft.target, NoteTarget):
+        return ""
+    whole = isinstance(draft.target, FileTarget)
+    block = index.card(draft.target.project if isinstance(draft.target, FileTarget) else draft.target.card)
+    ids = [draft.target.path] if isinstance(draft.target, FileTarget) else [e.section_id for e in draft.index]
+    standing = [entry for id_ in ids if block is not None and (entry := block.entry(id_)) is not None]
+    if not whole and text is not None and any(entry.auto for entry in standing):
+        document = parse_document(text)
+        made = {str(s.id): auto_entry(document, s) for s in document.entry_sections()}
+        standing = [entry for entry in standing if not (entry.auto and made.get(entry.section_id) == entry)]
+    words = "".join(render_entry("", entry) for entry in standing)
+    return sha256(words.encode()) if words else ""
+
+
+def provenance_of(dossier: Dossier, attempt: int) -> Provenance:
+    """The least trusted of what this attempt and those before it were made from.
+
+    Inputs are external, everything else is memory. An attempt that is sent back or goes on gets what earlier ones
+    wrote: what they had read, and what their drafts say of themselves, is in it. A transcript that is gone shows
+    nothing; with inputs at hand, the worst is taken for granted.
+    """
+    for number in range(1, attempt + 1):
+        transcript = dossier.folder.transcript(number)
+        if shows_inputs(transcript) or (dossier.sheet.inputs and not transcript.is_file()):
+            return "external"
+    carried = [d for d in dossier.state.drafts if d.attempt < attempt and not d.facts.blocked]
+    for number in sorted({d.attempt for d in carried}):
+        names = {d.facts.name for d in carried if d.attempt == number}
+        for found in collect(dossier.folder, dossier.task, number):
+            if found.name in names and (found.draft is None or found.draft.provenance == "external"):
+                return "external"
+    return "agent"
+
+
+_NEEDS_PERSON = frozenset({"elsewhere", "incomplete"})
+
+
+def _own_findings(sheet: TaskSheet, state: DraftState, found: Collected) -> tuple[Finding, ...]:
+    """What the orchestrator knows and the checks don't."""
+    own: list[Finding] = []
+    if found.draft is not None and sheet.target is not None and str(found.draft.target) != sheet.target:
+        text = f"the task's result was to go to {sheet.target}, this draft goes to {found.draft.target}"
+        own.append(Finding("elsewhere", "warn", text))
+    elif found.draft is not None and not _of_project(found.draft.target, sheet.project):
+        text = f"the task is for project {sheet.project}, this draft goes to {found.draft.target}"
+        own.append(Finding("elsewhere", "warn", text))
+    if state.incomplete:
+        own.append(Finding("incomplete", "warn", state.incomplete))
+    if found.raw is not None and state.facts.sha256 not in ("", found.sha256):
+        own.append(Finding("edited", "warn", "changed since its worker ended"))
+    return tuple(own)
+
+
+def _of_project(target: Target, project: str | None) -> bool:
+    """Whether a task that is for a project may go there unasked: findings, the project's card and its files."""
+    match target:
+        case _ if project is None:
+            return True
+        case CardTarget(shelf=shelf, card=card):
+            return shelf == "research" or card == project
+        case FileTarget(project=other):
+            return other == project
+        case NoteTarget():
+            return False
+
+
+def _text(data: bytes | None) -> str | None:
+    try:
+        return None if data is None else data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def index_of(view: View, space: Space, target: Target) -> Index | None:
+    """The index that a target has entries in; None for a note, or when it is no text."""
+    if isinstance(target, NoteTarget):
+        return None
+    try:
+        return view.index(space, target.shelf if isinstance(target, CardTarget) else "projects")
+    except UnreadableText:
+        return None
+
+
+def _indexes(draft: Draft, index: Index | None, after: str) -> tuple[str | None, str | None]:
+    """The index's text before and after, as the pen will make it."""
+    if index is None:
+        return None, None
+    try:
+        if isinstance(draft.target, CardTarget):
+            changed = reconcile(index, {draft.target.card: parse_document(after)}, only=draft.target.card)
+            for entry in draft.index:
+                changed = changed.with_entry(draft.target.card, entry)
+            return index.text, changed.text
+        if isinstance(draft.target, FileTarget) and index.card(draft.target.project) is not None:
+            link = f"{draft.target.project}/{draft.target.path}"
+            return index.text, index.with_entry(draft.target.project, file_entry(draft), link=link).text
+    except EntryRefused:
+        pass  # the checks say what is wrong with the entry
+    return index.text, index.text
+
+
+def file_entry(draft: Draft) -> IndexEntry:
+    """The index entry of a project's file: the draft's own, else one made of its path."""
+    assert isinstance(draft.target, FileTarget)
+    if draft.index:
+        given = draft.index[0]
+        return IndexEntry(draft.target.path, given.summary, given.keywords)
+    size = len(file_bytes(draft))
+    return IndexEntry(draft.target.path, f"File of {size:,} bytes.", auto=True)

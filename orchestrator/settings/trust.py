@@ -1,0 +1,117 @@
+"""What a workspace wishes beyond what it may, and what of it the person allowed.
+
+A workspace can come from anywhere, so nothing that it says switches something on. What it would like stands in
+`[wishes]` of its onepen.toml and in the definitions of its agents; each counts only as long as the person remembers
+the hash of exactly that. Pure: what was allowed comes along with the request.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from ..gateway.account import Caps
+from .setup import Setup
+
+if TYPE_CHECKING:
+    from ...memory.ids import AgentId
+    from ...memory.settings import WishSettings, WorkspaceSettings
+
+Kind = Literal["wishes", "agent"]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One thing that can be allowed as it stands: `sha256` is what is remembered, `lines` what a person is told."""
+
+    kind: Kind
+    name: str
+    sha256: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class InForce:
+    """What counts for a request in a workspace: the setup, who reviews where nobody said, and caps that may be higher.
+
+    `notice` says that something is wished and not allowed.
+    """
+
+    setup: Setup
+    review: Literal["person", "auto"] = "person"
+    raised: Caps = field(default_factory=Caps)
+    notice: str | None = None
+
+
+def table_wish(settings: "WorkspaceSettings") -> Wish | None:
+    """The `[wishes]` of onepen.toml as one thing; None where there are none."""
+    said = settings.wishes.model_dump(exclude_none=True)
+    if not said:
+        return None
+    return Wish("wishes", "onepen.toml", _sha("wishes", settings.id, said), _lines(settings.wishes))
+
+
+def agent_wish(workspace: str, agent: "AgentId", data: bytes, asks: frozenset[str]) -> Wish | None:
+    """What an agent's definition asks for by consent, bound to the file's bytes; None where it asks for nothing."""
+    if not asks:
+        return None
+    sha = _sha("agent", workspace, {"agent": str(agent), "file": hashlib.sha256(data).hexdigest()})
+    tools = ", ".join(sorted(asks))
+    line = f"agent {agent} asks for {tools} (this version has no such tools; it is remembered for one that does)"
+    return Wish("agent", f"agents/{agent}.md", sha, (line,))
+
+
+def together(wishes: tuple[Wish, ...]) -> str:
+    """One hash for all that is shown, for --sha256."""
+    return hashlib.sha256("\n".join(wish.sha256 for wish in wishes).encode()).hexdigest()
+
+
+def in_force(settings: "WorkspaceSettings", setup: Setup) -> InForce:
+    """What counts: the person's own word, and where they said nothing, what they allowed the workspace."""
+    wish = table_wish(settings)
+    if wish is None:
+        return InForce(setup)
+    if wish.sha256 not in setup.trusted:
+        notice = "[wishes] in onepen.toml is not in force: you have not allowed it as it stands now (onepen trust)"
+        return InForce(setup, notice=notice)
+    said = settings.wishes
+    raised = Caps(said.task_usd, said.day_usd, said.client_day_usd, said.task_tokens, said.day_tokens)
+    return InForce(_filled(setup, said), said.review or "person", raised)
+
+
+def _filled(setup: Setup, said: "WishSettings") -> Setup:
+    """The setup with a profile and a model where the person named none."""
+    usual = Setup().profile
+    if said.profile is not None and setup.profile == usual and said.profile in setup.profiles:
+        setup = replace(setup, profile=said.profile)
+    if said.model is None or setup.model is not None:
+        return setup
+    if said.model == "offline":
+        return replace(setup, model="offline")
+    profile = setup.profiles.get(setup.profile)
+    if profile is None or profile.model is not None:
+        return setup
+    # A model's name means something at one server only.
+    profiles = {**setup.profiles, profile.name: replace(profile, model=said.model)}
+    return replace(setup, profiles=profiles)
+
+
+def _lines(said: "WishSettings") -> tuple[str, ...]:
+    """Each wish in plain words."""
+    wishes = (
+        (said.model, "work with model {}, where neither a command nor your own config names one"),
+        (said.profile, "use profile {} of your config, where neither a command nor your config names one"),
+        (said.review, "let what is quoted word for word become memory without a person, where the policy allows it"),
+        (said.task_usd, "spend up to {} USD on one task"),
+        (said.day_usd, "spend up to {} USD a day"),
+        (said.client_day_usd, "spend up to {} USD a day for one client"),
+        (said.task_tokens, "use up to {:,} tokens for one task"),
+        (said.day_tokens, "use up to {:,} tokens a day"),
+    )
+    return tuple(text.format(value) for value, text in wishes if value is not None)
+
+
+def _sha(kind: Kind, workspace: str, said: object) -> str:
+    """The hash of one wish of one workspace, the same wherever and however it is written down."""
+    text = json.dumps({"onepen": 1, "kind": kind, "workspace": workspace, "said": said}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

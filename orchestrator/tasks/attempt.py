@@ -1,0 +1,287 @@
+"""One attempt of a task: the worker gets its assignment, its model and its search; what it left is collected.
+
+The staging folder is believed, never the report. A report that answers but left no draft that can be read is filed as
+a draft by the orchestrator, so that no result is lost.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import anyio
+
+from ...memory import files, snapshot
+from ...memory.clock import Clock
+from ...memory.errors import MemoryFault, OnepenError
+from ...memory.ids import BadTitle, check_title
+from ...memory.target import CardTarget, FileTarget, parse_target
+from ...memory.text.card import EditKind
+from ...memory.text.clip import clip
+from ...memory.view import View
+from ...memory.workspace import Workspace
+from ...staging.draft import DraftImpossible, render_draft
+from ...staging.folder import TaskFolder, collect
+from ...staging.secret import mask
+from ...subagents.definition import AgentDefinition
+from ...subagents.host import Paused
+from ...subagents.messages import Message
+from ...subagents.model import ModelReply, ModelRequest, OnLost
+from ...subagents.pool import Assignment, Ending, Failed, Limits, Reported, RequestRefused, Stopped, TimedOut
+from ...subagents.prompt import prefix_sha, system_blocks, tools
+from ..errors import AttemptTaken
+from ..extractive.findings import heading_of
+from ..gateway.account import Account
+from ..review.reviewer import facts_of, provenance_of
+from ..settings.models import Served
+from .conversation import Conversation, Prefix
+from .dossier import Dossier, place_attempt
+from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptReported, AttemptTimedOut, DraftFacts
+from .lookup import Lookup
+from .naming import free_target
+from .plan import Spawn
+from .premises import cache_place, write
+from .transcript import stored_replies
+from .waiting import Waiting
+from .workshop import Workshop
+
+ANSWER = "answer.md"
+OVER_BUDGET = 4
+"""The exit code of errors that say that a budget is reached."""
+
+_FEEDBACK = 40_000
+_WORDS = 600
+
+
+class Attempt:
+    """Runs one attempt; `say` gets a line for people now and then."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        view: View,
+        workshop: Workshop,
+        definition: AgentDefinition,
+        served: Served,
+        account: Account,
+        dossier: Dossier,
+        clock: Clock,
+        say: Callable[[str], None],
+    ) -> None:
+        self._clock = clock
+        self._workspace = workspace
+        self._view = view
+        self._workshop = workshop
+        self._definition = definition
+        self._served = served
+        self._account = account
+        self._dossier = dossier
+        self._say = say
+
+    async def run(self, spawn: Spawn) -> AttemptEvent:
+        """Until the worker has ended and its drafts are collected, also when its model could not be asked.
+
+        Raises what is nobody's outcome, an error of the disk or a bug: the worker was ended before.
+        """
+        assignment, prefix = self._prepared(spawn)
+        folder = self._dossier.folder
+        earlier = [folder.transcript(n) for n in folder.attempts() if n < spawn.attempt]
+        waiting = Waiting(self._say)
+
+        async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
+            return await self._workshop.gateway.reply(
+                self._served, request, self._account, on_lost=on_lost, waiting=waiting
+            )
+
+        conversation = Conversation(
+            folder.transcript(spawn.attempt),
+            ask,
+            prefix,
+            agent=self._definition.id,
+            turns=assignment.limits.turns,
+            stored=stored_replies(earlier),
+        )
+        # A view of its own: searches run in a thread, and a view is not made for two.
+        target = None if assignment.answer else assignment.target
+        lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs, target)
+        host = _Host(conversation, lookup, self._say, waiting)
+        started = anyio.current_time()
+        try:
+            ending = await self._workshop.pool.run(assignment, host)
+        except OnepenError as e:
+            return self._unasked(spawn.attempt, e, conversation, round(anyio.current_time() - started, 3))
+        if conversation.refusal is not None and not isinstance(ending, Stopped):
+            return self._refused(spawn.attempt, conversation.refusal, ending.seconds)
+        return self._event(spawn.attempt, ending, refused=host.refused)
+
+    def _prepared(self, spawn: Spawn) -> tuple[Assignment, Prefix]:
+        """The assignment and the prefix, both from the snapshot that the worker reads, too.
+
+        What lies in the folder of an earlier attempt may be a person's by now: an attempt has a folder of its own.
+        """
+        dossier, sheet = self._dossier, self._dossier.sheet
+        place_attempt(dossier, spawn.attempt)
+        cache_place(self._workspace)
+        taken = snapshot.take(self._view, dossier.space)
+        place = snapshot.store(self._workspace, taken)
+        turns = min(sheet.turns, self._definition.max_turns or sheet.turns)
+        if os.path.lexists(dossier.folder.attempt(spawn.attempt)):
+            raise AttemptTaken(dossier.task, spawn.attempt)
+        files.make_folder(dossier.folder.drafts(spawn.attempt))
+        files.make_folder(dossier.folder.inputs)
+        assignment = Assignment(
+            task=dossier.task,
+            attempt=spawn.attempt,
+            agent=self._definition,
+            text=sheet.text,
+            snapshot=place,
+            space=dossier.space.folder,
+            folder=dossier.folder.path,
+            inputs=sheet.inputs,
+            target=sheet.target,
+            project=sheet.project,
+            feedback=self._feedback(spawn),
+            limits=Limits(seconds=sheet.seconds, silence=sheet.silence, turns=turns),
+            model=sheet.model,
+            answer=sheet.answer,
+        )
+        system = system_blocks(taken.files, self._definition)
+        prefix = Prefix(sheet.model, system, tools(), prefix_sha(sheet.model, system, tools()))
+        return assignment, prefix
+
+    def _feedback(self, spawn: Spawn) -> str | None:
+        """What was sent back: the reasons, and the drafts as they are now."""
+        if spawn.feedback is None:
+            return None
+        parts = [spawn.feedback]
+        for id_ in spawn.drafts:
+            draft = self._dossier.state.draft(id_)
+            if draft is None:
+                continue
+            for found in collect(self._dossier.folder, self._dossier.task, draft.attempt):
+                if found.name == draft.facts.name and found.raw is not None:
+                    cut = " (its beginning)" if len(found.text) > _FEEDBACK else ""
+                    what = f"The draft {found.name} to begin with{cut}; it is no source, so quote what it was made from"
+                    parts.append(f"{what}:\n\n" + clip(found.text, _FEEDBACK, ""))
+        return "\n\n".join(parts)
+
+    def _event(self, attempt: int, ending: Ending, *, refused: bool) -> AttemptEvent:
+        match ending:
+            case Reported(complete=complete, seconds=seconds):
+                summary, answer = mask(ending.summary), ending.answer and mask(ending.answer)
+                self._write_report(summary, answer)
+                drafts = self._facts(attempt)
+                if answer and not self._dossier.sheet.answer and all(d.blocked for d in drafts):
+                    self._file_answer(attempt, answer)
+                    drafts = self._facts(attempt)
+                said = answer or (summary if self._dossier.sheet.answer else "")
+                return AttemptReported(attempt, drafts, said, summary, complete, seconds)
+            case TimedOut(kind=kind, seconds=seconds):
+                sheet = self._dossier.sheet
+                after = sheet.seconds if kind == "time" else sheet.silence
+                return AttemptTimedOut(attempt, kind, after, self._facts(attempt), seconds)
+            case Stopped():
+                return AttemptLost(attempt, "it was stopped")
+            case Failed(reason=reason, seconds=seconds):
+                return AttemptFailed(attempt, reason, not refused, self._facts(attempt), seconds)
+
+    def _unasked(self, attempt: int, error: OnepenError, conversation: Conversation, seconds: float) -> AttemptFailed:
+        """A call that could not be made or paid: the worker's drafts are kept, trying again now can't help."""
+        over = error.exit_code == OVER_BUDGET
+        nothing = over and not conversation.spent.lost and not conversation.replies
+        reason = ("not started: " if nothing else "") + error.message
+        reason += f" (next: {error.hint})" if error.hint else ""
+        kind: Literal["", "budget"] = "budget" if over else ""
+        return AttemptFailed(attempt, reason, False, self._facts(attempt), seconds, kind)
+
+    def _refused(self, attempt: int, words: str, seconds: float) -> AttemptFailed:
+        """The model refused, whatever the worker made of it."""
+        said = f"the model refused: {clip(' '.join(words.split()), _WORDS)}" if words.strip() else "the model refused"
+        return AttemptFailed(attempt, said, False, self._facts(attempt), seconds, "refusal")
+
+    def _facts(self, attempt: int) -> tuple[DraftFacts, ...]:
+        """What lies in drafts/, numbered after the drafts of earlier attempts."""
+        return facts_of(self._view, self._dossier, attempt, len(self._dossier.state.drafts))
+
+    def _write_report(self, summary: str, answer: str | None) -> None:
+        text = f"# Report\n\n{summary.strip()}\n" + (f"\n## Answer\n\n{answer.strip()}\n" if answer else "")
+        write(self._dossier.folder.report_file, text.encode())
+
+    def _file_answer(self, attempt: int, answer: str) -> None:
+        """Makes a draft of the answer; a folder that the worker replaced by a link is not written to."""
+        dossier, folder = self._dossier, self._dossier.folder
+        if not _plain_folders(folder, attempt):
+            return
+        named = dossier.sheet.target
+        free = free_target(self._view, dossier.space, self._clock, dossier.sheet.text)
+        target = free if named is None else parse_target(named)
+        heading = heading_of(dossier.sheet.text)
+        exists = self._view.bytes(dossier.space.path(target)) is not None
+        new = isinstance(target, CardTarget) and not exists
+        words = answer.rstrip() + "\n"
+        body = words if new or isinstance(target, FileTarget) else f"## {heading}\n\n{words}"
+        edit: EditKind = "create" if not exists else "replace" if isinstance(target, FileTarget) else "append"
+        try:
+            raw = render_draft(
+                target=target,
+                edit=edit,
+                body=body,
+                provenance=provenance_of(dossier, attempt),
+                title=_title(heading) if new else None,
+            )
+            files.create_exclusive(_free(folder.drafts(attempt)), raw)
+        except (DraftImpossible, MemoryFault) as e:
+            self._say(f"the answer could not be made a draft: {e.message}")
+
+
+class _Host:
+    """Answers one worker: its model calls, its searches."""
+
+    def __init__(
+        self, conversation: Conversation, lookup: Lookup, say: Callable[[str], None], waiting: Waiting
+    ) -> None:
+        self._conversation = conversation
+        self._lookup = lookup
+        self._say = say
+        self._waiting = waiting
+        self.refused = False
+
+    async def model(self, delta: tuple[Message, ...], prefix_sha: str, paused: Paused) -> ModelReply:
+        self._waiting.paused = paused
+        try:
+            return await self._conversation.reply(delta, prefix_sha)
+        except RequestRefused:
+            self.refused = True  # asking again the same way would be refused again
+            raise
+
+    async def tool(self, name: str, input: Mapping[str, object]) -> tuple[str, bool]:  # noqa: A002
+        if name != "search":
+            return f"{name}: the orchestrator has no such tool; it answers search", True
+        content, is_error, shown = await anyio.to_thread.run_sync(self._lookup.tool, input)
+        self._conversation.note_tool(name, input, content, shown)
+        return content, is_error
+
+    def progress(self, text: str) -> None:
+        self._say(text)
+
+
+def _plain_folders(folder: TaskFolder, attempt: int) -> bool:
+    try:
+        return all(stat.S_ISDIR(os.lstat(place).st_mode) for place in (folder.attempt(attempt), folder.drafts(attempt)))
+    except OSError:
+        return False
+
+
+def _free(drafts: Path) -> Path:
+    """A name in drafts/ that nothing has."""
+    names = {path.name.casefold() for path in drafts.iterdir()}
+    candidates = (ANSWER, *(f"answer-{n}.md" for n in range(2, len(names) + 3)))
+    return drafts / next(name for name in candidates if name not in names)
+
+
+def _title(heading: str) -> str | None:
+    try:
+        return check_title(heading)
+    except BadTitle:
+        return None

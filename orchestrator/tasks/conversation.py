@@ -1,0 +1,149 @@
+"""The seam where a worker's model calls pass: only what extends the stored transcript is taken, and stored before use.
+
+Model, tools, system blocks and limits are the orchestrator's own: a worker adds user messages only, and has to answer
+each tool call of the last reply exactly once. A call that gave no whole reply is stored, too, with what it used.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...subagents.host import RequestRefused
+from ...subagents.messages import Message, ToolResult, block_dict, message_dict, parse_blocks, parse_message
+from ...subagents.model import LostCall, ModelReply, ModelRequest, OnLost, ToolSpec
+from .transcript import REFUSAL, Spent, lost_dict, reply_dict, write_line
+
+MAX_TOKENS = 8_192
+
+Ask = Callable[[ModelRequest, OnLost], Awaitable[ModelReply]]
+"""Makes a model call on somebody's account: the gateway, bound to a model and to who waits for the reply."""
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """What stands before a conversation: computed from the snapshot here and in the worker, compared by its hash.
+
+    `tool_choice` names the one tool that each reply has to call; None: the model is free.
+    """
+
+    model: str
+    system: tuple[str, ...]
+    tools: tuple[ToolSpec, ...]
+    sha: str
+    tool_choice: str | None = None
+
+
+class Conversation:
+    """One attempt's conversation with a model, asked through `ask`.
+
+    `stored` maps the hash of a request to the reply that an earlier attempt of the task got for it: that reply is used
+    again and not paid again. `spent` counts what was asked in this attempt only, lost calls included; `refusal` is
+    what the model said when it refused to go on ("" for nothing), None as long as it didn't.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        ask: Ask,
+        prefix: Prefix,
+        *,
+        agent: str,
+        turns: int,
+        max_tokens: int = MAX_TOKENS,
+        stored: Mapping[str, ModelReply] | None = None,
+    ) -> None:
+        self._path = path
+        self._ask = ask
+        self._prefix = prefix
+        self._agent = agent
+        self._turns = turns
+        self._max_tokens = max_tokens
+        self._stored = stored or {}
+        self._messages: list[Message] = []
+        self.replies = 0
+        self.reused = 0
+        self.refusal: str | None = None
+        self.spent = Spent()
+        self._write(
+            {
+                "kind": "prefix",
+                "model": prefix.model,
+                "agent": agent,
+                "system": list(prefix.system),
+                "tools": [tool.as_dict() for tool in prefix.tools],
+                "sha": prefix.sha,
+                "max_tokens": max_tokens,
+                "turns": turns,
+                **({} if prefix.tool_choice is None else {"tool_choice": prefix.tool_choice}),
+            }
+        )
+
+    async def reply(self, delta: Sequence[Message], prefix_sha: str) -> ModelReply:
+        """The model's next words; raises RequestRefused for anything but the continuation of this conversation."""
+        if prefix_sha != self._prefix.sha:
+            raise RequestRefused("the prefix is not the one that this attempt started with")
+        if self.refusal is not None:
+            raise RequestRefused("the model refused to go on, and is not asked again")
+        if self.replies >= self._turns:
+            raise RequestRefused(f"the limit of {self._turns} model calls is reached")
+        reason = not_an_extension(self._messages, delta)
+        if reason is not None:
+            raise RequestRefused(reason)
+        delta = tuple(parse_message(message_dict(message)) for message in delta)
+        messages = (*self._messages, *delta)
+        request = ModelRequest(
+            model=self._prefix.model,
+            system=self._prefix.system,
+            tools=self._prefix.tools,
+            messages=messages,
+            max_tokens=self._max_tokens,
+            agent=self._agent,
+            tool_choice=self._prefix.tool_choice,
+        )
+        sha = request.sha()
+        self._write({"kind": "request", "sha": sha, "messages": [message_dict(m) for m in delta]})
+        self._messages = list(messages)
+        known = self._stored.get(sha)
+        answer = known if known is not None else _whole(await self._ask(request, self._lost))
+        self._write({"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer)})
+        if known is None:
+            self.spent = self.spent.with_reply(answer)
+        else:
+            self.reused += 1
+        self.replies += 1
+        if answer.stop_reason == REFUSAL:
+            self.refusal = answer.message.text
+        self._messages.append(answer.message)
+        return answer
+
+    def _lost(self, lost: LostCall) -> None:
+        self._write({"kind": "lost", **lost_dict(lost)})
+        self.spent = self.spent.with_lost(lost)
+
+    def note_tool(self, name: str, given: Mapping[str, object], content: str, shown: Iterable[str]) -> None:
+        """Stores what the orchestrator itself answered, and which files the answer showed."""
+        self._write({"kind": "tool", "name": name, "input": dict(given), "content": content, "shown": sorted(shown)})
+
+    def _write(self, line: Mapping[str, object]) -> None:
+        write_line(self._path, line)
+
+
+def _whole(reply: ModelReply) -> ModelReply:
+    """The reply without halves of characters, which no file and no later request could hold."""
+    return replace(reply, content=parse_blocks([block_dict(block) for block in reply.content]))
+
+
+def not_an_extension(messages: Sequence[Message], delta: Sequence[Message]) -> str | None:
+    """Why `delta` doesn't continue the conversation; None when it does."""
+    if not delta or not any(m.content for m in delta):
+        return "a request brings at least one new message"
+    if any(m.role != "user" for m in delta):
+        return "a worker adds messages of the user's side only"
+    results = [b for m in delta for b in m.content if isinstance(b, ToolResult)]
+    if any(not isinstance(b, ToolResult) and b.type == "tool_use" for m in delta for b in m.content):
+        return "a worker can't call tools in the model's name"
+    wanted = [use.id for use in messages[-1].tool_uses] if messages else []
+    given = [result.tool_use_id for result in results]
+    if sorted(given) != sorted(wanted):
+        return f"the last reply called {len(wanted)} tools; each has to be answered exactly once"
+    return None

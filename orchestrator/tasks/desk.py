@@ -1,0 +1,92 @@
+"""Where a command finds its tasks, and where it notes in staging/ what became of them.
+
+Commands decide against a desk. What they do to memory goes through its scribe, what they do to staging/ through its
+methods; so a rehearsal (`--dry-run`) is the same command at a desk that keeps everything to itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ...memory import files
+from ...memory.clock import Clock
+from ...memory.view import View
+from ...memory.workspace import Space
+from ...staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
+from ...staging.secret import Held
+from ..commit import Scribe
+from ..pens import WAIT, OwnPen, Pens
+from ..review.reviewer import Reviewer
+from ..review.reviewfile import write_review
+from ..settings.redact import Known
+from .dossier import EVERYWHERE, Dossier, Scope, added, find_draft, find_task, open_dossier
+from .driver import book_attempt, book_reviews
+from .plan import DraftState
+from .premises import own
+
+
+class Desk:
+    """The real one: everything is written."""
+
+    rehearsed = False
+
+    def __init__(
+        self,
+        view: View,
+        clock: Clock,
+        scope: Scope = EVERYWHERE,
+        *,
+        pens: Pens | None = None,
+        wait: float = WAIT,
+        known: Known | None = None,
+    ) -> None:
+        self.view = view
+        self.clock = clock
+        self._scope = scope
+        self._pens = pens or OwnPen(view, clock, wait=wait)
+        self._known = known or Known()
+
+    def scribe(self) -> Scribe:
+        """Takes the pen; raises what `Pens.take` raises."""
+        return self._pens.take(self._known)
+
+    @property
+    def held(self) -> Held:
+        """The credentials that may get into no file."""
+        return self._known.held
+
+    def find_task(self, prefix: str) -> Dossier:
+        """Raises NoSuchTask, AmbiguousId or NoSuchClient."""
+        return find_task(self.view.workspace, prefix, self.clock, self._scope)
+
+    def find_draft(self, prefix: str) -> tuple[Dossier, DraftState]:
+        """Raises NoSuchDraft, AmbiguousId or NoSuchClient."""
+        return find_draft(self.view.workspace, prefix, self.clock, self._scope)
+
+    def reviewer(self, space: Space) -> Reviewer:
+        return Reviewer(self.view, space, lambda: self.clock.now().date(), self.held)
+
+    def make(self, space: Space, sheet: TaskSheet, inputs: Sequence[Path]) -> tuple[Dossier, tuple[str, ...]]:
+        """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task.
+
+        Gives the dossier and a message for each input left out; raises NoSuchInput, LinkLeadsOut or an OSError.
+        """
+        folder = TaskFolder(own(space, f"staging/{sheet.task}"))
+        files.make_folder(folder.path)
+        copied, left_out = copy_inputs(folder, inputs)
+        files.create_exclusive(folder.sheet_file, render_sheet(replace(sheet, inputs=copied)).encode(), sync=True)
+        dossier = open_dossier(space, sheet.task, self.clock)
+        dossier.journal.append(added(sheet))
+        return dossier, left_out
+
+    def book(self, dossier: Dossier, attempt: int) -> None:
+        """Books what an attempt cost whose end nobody saw."""
+        book_attempt(dossier, attempt, self.clock, 0.0)
+
+    def book_reviews(self, dossier: Dossier, attempt: int) -> None:
+        """Books what reviews of its drafts cost whose end nobody saw."""
+        book_reviews(dossier, attempt, self.clock)
+
+    def note_review(self, dossier: Dossier) -> tuple[str, ...]:
+        """Writes the task's review.md anew; a notice when that failed."""
+        return write_review(dossier, self.reviewer(dossier.space), self.clock.now())

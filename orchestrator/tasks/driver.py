@@ -1,0 +1,295 @@
+"""Carries out what the plan says: attempts, reviews and commits of several tasks side by side.
+
+The driver decides nothing. It takes the first instruction that is due, does it, journals the event that came of it,
+and asks the plan again. Whatever goes wrong in one attempt ends that attempt only; a pen that is lost ends the run.
+
+A task is seen through by one driver at a time. Whoever wants it to go on meanwhile journals what they want and waits:
+the driver at work reads the journal before each decision.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import anyio
+
+from ...memory.clock import Clock
+from ...memory.errors import OnepenError
+from ...memory.ids import AgentId, DraftId
+from ...memory.links import LinkLeadsOut
+from ...memory.view import View
+from ...memory.workspace import Space, Workspace
+from ...staging.verdict import Escalated, moved_on
+from ...subagents.definition import AgentDefinition
+from ..commit import Scribe, Written
+from ..gateway.account import Account
+from ..review.judge import REVIEWER, Judge, judged_by
+from ..review.reviewer import CHECKS, Examined, Reviewer
+from ..review.reviewfile import write_review
+from ..review.ruling import Opinion, ruling
+from ..settings.models import Models
+from ..stop import StopSign
+from ..usage import Booking, book
+from .attempt import Attempt
+from .dossier import Dossier
+from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
+from .plan import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, due
+from .transcript import Spent, read_transcript, spent_in
+from .workshop import Workshop
+
+T = TypeVar("T")
+Say = Callable[[Dossier, str], None]
+Accounts = Callable[[Dossier, AgentId], Account]
+"""On whose account an agent works for a task."""
+Judging = Callable[[Dossier, AgentDefinition], str]
+"""The name of the model that judges drafts of a task, by the reviewer's definition."""
+
+
+@dataclass
+class _Running:
+    """A task that is worked on; `dossier` is replaced at each event."""
+
+    dossier: Dossier
+
+    def happened(self, event: Event) -> None:
+        self.dossier = self.dossier.happened(event)
+
+    def refresh(self) -> None:
+        self.dossier = self.dossier.refreshed()
+
+    def draft(self, id_: str) -> DraftState:
+        draft = self.dossier.state.draft(id_)
+        assert draft is not None, "an instruction names a draft of its task"
+        return draft
+
+
+class Driver:
+    """Works on tasks, with the pen held, until nothing is left to do without a person.
+
+    `notices` say what failed after a commit stood.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        view: View,
+        clock: Clock,
+        workshop: Workshop,
+        models: Models,
+        accounts: Accounts,
+        judging: Judging,
+        agents: Callable[[AgentId], AgentDefinition],
+        scribe: Scribe,
+        say: Say,
+        stop: StopSign,
+        reviewer: Callable[[Space], Reviewer] | None = None,
+    ) -> None:
+        self._workspace = workspace
+        self._view = view
+        self._clock = clock
+        self._workshop = workshop
+        self._models = models
+        self._accounts = accounts
+        self._judging = judging
+        self._agents = agents
+        self._scribe = scribe
+        self._say = say
+        self._stop = stop
+        self._new_reviewer = reviewer or (lambda space: Reviewer(view, space, lambda: clock.now().date()))
+        self._reviewers: dict[str, Reviewer] = {}
+        self.notices: tuple[str, ...] = ()
+
+    async def run(self, tasks: Sequence[Dossier]) -> tuple[Dossier, ...]:
+        """The dossiers after all that could be done; those of a stopped run are interrupted and can be resumed.
+
+        Raises RecoveryNeeded, PenLost or an OSError: what was journalled until then stands.
+        """
+        running = [_Running(dossier) for dossier in tasks]
+        with anyio.CancelScope() as scope:
+            self._stop.listen(lambda: scope.cancel() if self._stop.presses > 1 else None)
+            try:
+                async with anyio.create_task_group() as group:
+                    for task in running:
+                        group.start_soon(self._see_through, task)
+            except BaseExceptionGroup as several:
+                raise _first_of(several) from several
+        return tuple(task.dossier for task in running)
+
+    async def _see_through(self, task: _Running) -> None:
+        """The task to its end here, or, while another driver is at it, to the end that it comes to there."""
+        at_work, id_ = self._workshop.at_work, task.dossier.task
+        while (done := at_work.get(id_)) is not None:
+            with anyio.CancelScope() as patience:
+                self._stop.listen(patience.cancel)
+                if self._stop.presses:
+                    patience.cancel()
+                await done.wait()
+            if patience.cancelled_caught:
+                task.refresh()
+                return
+        task.refresh()
+        at_work[id_] = anyio.Event()
+        try:
+            await self._work(task)
+        finally:
+            at_work.pop(id_).set()
+
+    async def _work(self, task: _Running) -> None:
+        async with self._workshop.slots:
+            while True:
+                task.refresh()
+                instruction = _first(due(task.dossier.state))
+                if instruction is None or (isinstance(instruction, Spawn) and self._stop.presses):
+                    break
+                before = task.dossier.state
+                try:
+                    await self._carry_out(task, instruction)
+                except LinkLeadsOut as e:  # put there while the task ran: its end, and no other task's
+                    self.notices += (e.message,)
+                    return
+                assert task.dossier.state != before, f"{instruction} led to nothing"
+        if task.dossier.state.drafts:
+            self.notices += write_review(task.dossier, self._reviewer(task.dossier), self._clock.now())
+
+    async def _carry_out(self, task: _Running, instruction: Instruction) -> None:
+        match instruction:
+            case Spawn():
+                await self._attempt(task, instruction)
+            case Review(draft=id_):
+                await self._review(task, id_)
+            case Commit(draft=id_, verdict=verdict):
+                draft = task.draft(id_)
+                reviewer = self._reviewer(task.dossier)
+                examined = reviewer.examine(task.dossier, draft)
+                event, came = self._scribe.carry_out(task.dossier, draft, verdict, examined)
+                reviewer.forget()
+                if isinstance(came, Written):
+                    task.dossier, failure = task.dossier.happened_already(event, came.commit)
+                    self.notices += failure
+                else:
+                    task.happened(event)
+            case Stop(attempt=attempt):
+                task.happened(AttemptLost(attempt, "it was cancelled"))
+            case AskPerson():
+                raise AssertionError("a person is asked by commands, never by the driver")
+
+    async def _review(self, task: _Running, id_: DraftId) -> None:
+        """Checks, policy and, where the policy asks for it, a model; what a person decided meanwhile stands."""
+        draft, reviewer = task.draft(id_), self._reviewer(task.dossier)
+        examined = reviewer.examine(task.dossier, draft)
+        verdict = ruling(examined)
+        if verdict is None:
+            verdict = ruling(examined, await self._opinion(task.dossier, draft, examined))
+            assert verdict is not None, "with an opinion there is a verdict"
+            task.refresh()
+            draft = task.draft(id_)
+            if draft.reviewed or draft.status != "waiting":
+                return
+            now = reviewer.examine(task.dossier, draft)
+            if (moved := moved_on(examined.bound, now.bound)) is not None:
+                examined, verdict = now, Escalated(CHECKS, now.bound, f"a person decides: {moved} to a model")
+        by = "the checks" if verdict.reviewer == CHECKS else verdict.reviewer
+        self._say(task.dossier, f"{draft.id}: {verdict.word.replace('_', ' ')} by {by}")
+        task.happened(Judged(draft.id, verdict, examined.findings))
+
+    async def _opinion(self, dossier: Dossier, draft: DraftState, examined: Examined) -> Opinion:
+        """What the reviewing model says; whatever keeps it from speaking is no consent."""
+        self._say(dossier, f"{draft.id}: a model is asked to judge it")
+        try:
+            return await _within(
+                self._asked(dossier, draft, examined),
+                lambda e: Opinion(judged_by(dossier.sheet.model), "none", _told(e)),
+            )
+        finally:
+            book_reviews(dossier, draft.attempt, self._clock)
+
+    async def _asked(self, dossier: Dossier, draft: DraftState, examined: Examined) -> Opinion:
+        definition = self._agents(REVIEWER)
+        served = self._models(self._judging(dossier, definition), definition, dossier.space.client)
+        account = self._accounts(dossier, definition.id)
+        judge = Judge(self._view, self._workshop, self._say)
+        return await judge.opinion(dossier, draft.attempt, examined, definition, served, account)
+
+    async def _attempt(self, task: _Running, spawn: Spawn) -> None:
+        """One attempt from its start in the journal to its end there, however it ends."""
+        dossier = task.dossier
+        definition = self._agents(dossier.sheet.agent)
+        served = self._models(dossier.sheet.model, definition, dossier.space.client)
+        account = self._accounts(dossier, definition.id)
+        task.happened(AttemptStarted(spawn.attempt))
+        self._say(dossier, f"attempt {spawn.attempt} started")
+
+        def say(text: str) -> None:
+            self._say(dossier, text)
+
+        attempt = Attempt(
+            self._workspace, self._view, self._workshop, definition, served, account, dossier, self._clock, say
+        )
+        try:
+            event = await _within(attempt.run(spawn), lambda e: AttemptFailed(spawn.attempt, _told(e), again=False))
+        except anyio.get_cancelled_exc_class():
+            self._ended(task, AttemptLost(spawn.attempt, "it was stopped"))
+            raise
+        self._ended(task, event)
+
+    def _ended(self, task: _Running, event: AttemptEvent) -> None:
+        book_attempt(task.dossier, event.attempt, self._clock, getattr(event, "seconds", 0.0))
+        task.happened(event)
+        if isinstance(event, AttemptFailed):
+            self._say(task.dossier, f"attempt {event.attempt} failed: {event.reason}")
+
+    def _reviewer(self, dossier: Dossier) -> Reviewer:
+        space = dossier.space
+        if space.prefix not in self._reviewers:
+            self._reviewers[space.prefix] = self._new_reviewer(space)
+        return self._reviewers[space.prefix]
+
+
+def book_attempt(dossier: Dossier, attempt: int, clock: Clock, seconds: float) -> None:
+    """Books what an attempt cost, by its transcript; once, however often it is called."""
+    sheet = dossier.sheet
+    spent = spent_in(read_transcript(dossier.folder.transcript(attempt)))
+    usage, cost = spent.usage, spent.cost_usd
+    booking = Booking(dossier.task, attempt, sheet.agent, sheet.model, usage, cost, seconds, lost=spent.lost)
+    book(dossier.space, booking, clock.now())
+
+
+def book_reviews(dossier: Dossier, attempt: int, clock: Clock) -> None:
+    """Books what each review of an attempt's drafts cost, by its conversation; once, however often it is called."""
+    for k in dossier.folder.reviews(attempt):
+        lines = read_transcript(dossier.folder.review(attempt, k))
+        spent = spent_in(lines)
+        if spent != Spent():
+            model = str(lines[0].get("model", ""))
+            usage, cost, lost = spent.usage, spent.cost_usd, spent.lost
+            booking = Booking(dossier.task, attempt, REVIEWER, model, usage, cost, role="review", k=k, lost=lost)
+            book(dossier.space, booking, clock.now())
+
+
+async def _within(work: Awaitable[T], otherwise: Callable[[Exception], T]) -> T:
+    """What `work` comes to, and what its failure does: that of one task, of whatever kind, is not another's."""
+    try:
+        return await work
+    except Exception as e:  # noqa: BLE001
+        return otherwise(e)
+
+
+def _told(error: Exception) -> str:
+    """Why an attempt failed, in one line for people."""
+    if isinstance(error, OnepenError):
+        return error.message
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return f"the disk or system refused it: {place}{error.strerror or 'no reason given'}"
+    reason = str(error).splitlines()[0] if str(error) else "no reason given"
+    return f"a bug of onepen or its model ({type(error).__name__}: {reason})"
+
+
+def _first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that ended the run, out of the groups that task groups put around it."""
+    first = several.exceptions[0]
+    return _first_of(first) if isinstance(first, BaseExceptionGroup) else first
+
+
+def _first(instructions: Sequence[Instruction]) -> Instruction | None:
+    return next((i for i in instructions if not isinstance(i, AskPerson)), None)

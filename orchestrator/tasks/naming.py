@@ -1,0 +1,42 @@
+"""Where a result goes when nobody said so: a new finding, named by the task's own words."""
+
+import unicodedata
+from collections.abc import Iterable
+
+from ...memory.clock import Clock
+from ...memory.ids import BadId, CardId, id_from_title
+from ...memory.target import CardTarget
+from ...memory.view import View
+from ...memory.workspace import SHELVES, Space
+from ..extractive.findings import heading_of
+from .dossier import Dossier, dossiers
+
+_LONGEST = 48
+
+
+def free_target(view: View, space: Space, clock: Clock, text: str, also: Iterable[Dossier] = ()) -> CardTarget:
+    """research/<slug of the text>.md; with a number behind it when a card, a task or a draft that waits has that id.
+
+    `also` are tasks that are not in staging/ yet.
+    """
+    taken: set[str] = {card for shelf in SHELVES for card in view.cards(space, shelf)}
+    for dossier in (*dossiers((space,), clock), *also):
+        places = (dossier.sheet.target or "", *(draft.facts.target for draft in dossier.state.drafts))
+        taken.update(place.rpartition("/")[2].removesuffix(".md") for place in places)
+    slug = slug_of(text)
+    names = (slug, *(f"{slug}-{n}" for n in range(2, len(taken) + 3)))
+    return CardTarget("research", CardId(next(name for name in names if name not in taken)))
+
+
+def slug_of(text: str) -> str:
+    """The id of a text's first line, at most 48 characters, not cut inside a word if it can be helped."""
+    line = heading_of(text)
+    plain = "".join(c for c in line if unicodedata.category(c) not in {"Cc", "Cs", "Co", "Zl", "Zp"}).strip()
+    slug = id_from_title(plain or "task")
+    if len(slug) <= _LONGEST:
+        return slug
+    cut = slug[:_LONGEST].rpartition("-")[0] or slug[:_LONGEST]
+    try:
+        return CardId(cut)
+    except BadId:
+        return slug[:_LONGEST]

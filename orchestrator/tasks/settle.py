@@ -1,0 +1,71 @@
+"""Drafts whose commit was made, but whose journal doesn't say so: their orchestrator ended between the two.
+
+The commit's line in the history names its draft, so it decides. Readers overlay it; who holds the pen journals it.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from ...memory.clock import Clock
+from ...memory.history import Commit, read_commits
+from ...memory.ids import BadId, TaskId
+from ...memory.view import View
+from ...memory.workspace import Space
+from .dossier import NOT_OPENED, OPEN, Dossier, open_dossier
+from .events import Committed
+from .plan import key_of
+
+_LATEST = 8
+
+
+class Settled:
+    """The drafts that the histories of a view's spaces know as committed; each history is read at most once."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._known: dict[str, dict[str, list[Commit]]] = {}
+
+    def overlay(self, dossier: Dossier) -> Dossier:
+        """The dossier as it is by its journal and the history; nothing is written."""
+        for event in self._missing(dossier):
+            dossier = dossier.knowing(event)
+        return dossier
+
+    def journal(self, dossier: Dossier) -> Dossier:
+        """The same, and the journal says so from now on. Call it with the pen held."""
+        for event in self._missing(dossier):
+            dossier = dossier.happened(event)
+        return dossier
+
+    def _missing(self, dossier: Dossier) -> Iterator[Committed]:
+        waiting = [d for d in dossier.state.drafts if d.status in OPEN]
+        commits = self._of(dossier.space) if waiting else {}
+        for draft in waiting:
+            for commit in commits.get(draft.id, ()):
+                target = (commit.key or "").partition(" ")[2].partition("#")[0]
+                if commit.task == dossier.task and commit.key == key_of(dossier.state, draft, target):
+                    yield Committed(draft.id, commit.id)
+                    break
+
+    def _of(self, space: Space) -> dict[str, list[Commit]]:
+        if space.prefix not in self._known:
+            found: dict[str, list[Commit]] = {}
+            for commit in read_commits(self._view, space):
+                if commit.draft is not None:
+                    found.setdefault(commit.draft, []).append(commit)
+            self._known[space.prefix] = found
+        return self._known[space.prefix]
+
+
+def settle(view: View, clock: Clock, spaces: Iterable[Space]) -> None:
+    """Journals, in the tasks of the latest commits of each space, what is missing there. Call it with the pen held.
+
+    An orchestrator commits one draft at a time and journals it before the next, so only the latest can be missing.
+    """
+    settled = Settled(view)
+    for space in spaces:
+        named = (c.task for c in reversed(read_commits(view, space)) if c.draft is not None and c.task is not None)
+        for task in tuple(dict.fromkeys(named))[:_LATEST]:
+            try:
+                settled.journal(open_dossier(space, TaskId(task), clock))
+            except (*NOT_OPENED, BadId, OSError):
+                continue  # tidied away, or not to be written now; readers see the commit, doctor names what is wrong

@@ -1,0 +1,183 @@
+"""transcript.jsonl of an attempt: the conversation line by line, each synced before it was acted upon.
+
+{"kind": "prefix", …}    model, system blocks, tools and limits as sent; the first line
+{"kind": "request", …}   what the worker added to the conversation, and the hash of the whole request
+{"kind": "reply", …}     what the model said, its usage and cost; `reused` when an earlier attempt had asked the same
+{"kind": "lost", …}      a call that gave no whole reply: why, and what of it has to be paid as far as that is known
+{"kind": "tool", …}      a tool that the orchestrator answered, and the files that it showed
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ...subagents.messages import BadMessage, Message, block_dict, parse_blocks, parse_message
+from ...subagents.model import LostCall, ModelReply, Usage
+from .premises import append_line
+
+VERSION = 1
+INPUTS = "inputs/"
+_PAGE = re.compile(r"([^\n]*), lines \d+-\d+ of \d+\n")
+REFUSAL = "refusal"
+"""The API's word for a reply by which a model refuses to go on."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What calls used and cost: `cost_usd` is None as soon as one of them has no known price."""
+
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+    lost: int = 0
+
+    def with_reply(self, reply: ModelReply) -> "Spent":
+        return Spent(self.usage + reply.usage, _sum(self.cost_usd, reply.cost_usd), self.lost)
+
+    def with_lost(self, lost: LostCall) -> "Spent":
+        return Spent(self.usage + lost.usage, _sum(self.cost_usd, lost.cost_usd), self.lost + 1)
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
+def spent_in(lines: Iterable[Mapping[str, object]]) -> Spent:
+    """What was asked in a transcript, lost calls included; replies that were used again cost nothing."""
+    spent = Spent()
+    for line in lines:
+        if line.get("kind") == "reply" and line.get("reused") is False and (reply := _reply_of(line)) is not None:
+            spent = spent.with_reply(reply)
+        elif line.get("kind") == "lost" and (lost := _lost_of(line)) is not None:
+            spent = spent.with_lost(lost)
+    return spent
+
+
+def write_line(path: Path, line: Mapping[str, object]) -> None:
+    """Adds a line, synced when this returns."""
+    append_line(path, json.dumps({"v": VERSION, **line}, ensure_ascii=False))
+
+
+def stored_replies(transcripts: Iterable[Path]) -> dict[str, ModelReply]:
+    """Replies in earlier transcripts by the hash of their request, the latest of equals; torn lines are passed over.
+
+    A refusal is not among them: who resumes the task wants the model to be asked again.
+    """
+    found: dict[str, ModelReply] = {}
+    for path in transcripts:
+        for line in read_transcript(path):
+            if line.get("kind") != "reply" or line.get("stop_reason") == REFUSAL:
+                continue
+            if (reply := _reply_of(line)) is not None:
+                found[str(line.get("request"))] = reply
+    return found
+
+
+def shows_inputs(transcript: Path) -> bool:
+    """Whether the attempt saw anything of the task's inputs, by its own reading or in a search."""
+    for line in read_transcript(transcript):
+        match line:
+            case {"kind": "tool", "shown": list(paths)} if any(str(path).startswith(INPUTS) for path in paths):
+                return True
+            case {"kind": "reply", "content": list(blocks)} if any(
+                isinstance(b, dict) and b.get("type") == "tool_use" and b.get("name") == "read_input" for b in blocks
+            ):
+                return True
+    return False
+
+
+def shown_in(transcript: Path) -> Iterator[str]:
+    """The paths of cards and inputs that an attempt was shown, by searches and by its own reading, as it cites them."""
+    for line in read_transcript(transcript):
+        match line:
+            case {"kind": "tool", "shown": list(paths)}:
+                yield from map(str, paths)
+            case {"kind": "request", "messages": list(messages)}:
+                for message in messages:
+                    for block in message.get("content", ()) if isinstance(message, dict) else ():
+                        content = block.get("content") if isinstance(block, dict) else None
+                        if isinstance(content, str) and (page := _PAGE.match(content)) is not None:
+                            yield page[1]
+
+
+def read_transcript(path: Path) -> tuple[Mapping[str, object], ...]:
+    """The lines of a transcript that can be read; () when there is none."""
+    try:
+        text = path.read_bytes().decode(errors="replace")
+    except FileNotFoundError:
+        return ()
+    lines: list[Mapping[str, object]] = []
+    for line in text.split("\n"):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and value.get("v") == VERSION:
+            lines.append(value)
+    return tuple(lines)
+
+
+def stored_messages(path: Path) -> tuple[Message, ...]:
+    """The conversation in a transcript, for people and tests."""
+    found: list[Message] = []
+    for line in read_transcript(path):
+        try:
+            if line.get("kind") == "request" and isinstance(messages := line.get("messages"), list):
+                found += [parse_message(m) for m in messages]
+            elif line.get("kind") == "reply" and (reply := _reply_of(line)) is not None:
+                found.append(reply.message)
+        except BadMessage:
+            continue
+    return tuple(found)
+
+
+def reply_dict(reply: ModelReply) -> dict[str, object]:
+    return {
+        "content": [block_dict(block) for block in reply.content],
+        "stop_reason": reply.stop_reason,
+        "usage": asdict(reply.usage),
+        "cost_usd": reply.cost_usd,
+        "model": reply.model,
+    }
+
+
+def lost_dict(lost: LostCall) -> dict[str, object]:
+    return {"reason": lost.reason, "usage": asdict(lost.usage), "cost_usd": lost.cost_usd}
+
+
+def _reply_of(line: Mapping[str, object]) -> ModelReply | None:
+    match line:
+        case {
+            "content": list(content),
+            "stop_reason": str(stop_reason),
+            "usage": dict(usage),
+            "model": str(model),
+        }:
+            try:
+                return ModelReply(parse_blocks(content), stop_reason, _usage_of(usage), model, _cost_of(line))
+            except (BadMessage, TypeError):
+                return None
+    return None
+
+
+def _lost_of(line: Mapping[str, object]) -> LostCall | None:
+    match line:
+        case {"reason": str(reason), "usage": dict(usage)}:
+            try:
+                return LostCall(reason, _usage_of(usage), _cost_of(line))
+            except TypeError:
+                return None
+    return None
+
+
+def _usage_of(stored: Mapping[str, object]) -> Usage:
+    """Raises TypeError for what is no usage."""
+    if not all(isinstance(count, int) for count in stored.values()):
+        raise TypeError("a usage is made of whole numbers")
+    return Usage(**stored)  # type: ignore[arg-type]
+
+
+def _cost_of(line: Mapping[str, object]) -> float | None:
+    cost = line.get("cost_usd", 0.0)
+    return float(cost) if isinstance(cost, int | float) else None

@@ -1,0 +1,355 @@
+"""Work with the pen held: new tasks, tasks to go on with, drafts sent back."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from ...memory import snapshot
+from ...memory.ids import AgentId, CardId, TaskId
+from ...memory.target import parse_target
+from ...memory.tokens import estimate
+from ...memory.workspace import Space
+from ...staging.folder import TaskSheet, look_at_inputs
+from ...staging.policy import refused
+from ...staging.verdict import SentBack
+from ...subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
+from ...subagents.prompt import system_blocks, tools
+from ..commit import Scribe
+from ..door import INSIST, refuse
+from ..errors import BadRequest
+from ..gateway.account import Account, Amount
+from ..requests import DelegateRequest
+from ..results import DelegateResult, TaskView, UsageTotals
+from ..settings.announce import announced, never_paid
+from ..settings.caps import caps_in_force, ceiling
+from ..settings.choice import INHERIT, free, model_of
+from ..settings.models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
+from ..settings.setup import Setup
+from ..settings.trust import in_force
+from ..stop import StopSign
+from ..usage import place as usage_place
+from ..usage import totals
+from ..views import draft_view, task_view
+from .desk import Desk
+from .dossier import Dossier, added, place_attempt
+from .driver import Driver
+from .events import Judged, Resumed
+from .naming import free_target
+from .plan import STOPPED, AskPerson, DraftState, due
+from .premises import own
+from .projects import project_of
+from .rebuild import rebuild
+from .recover import lost, recover
+from .rehearsal import foretold
+from .settle import Settled
+from .workshop import Workshop
+
+OnMade = Callable[[tuple[TaskView, ...]], None]
+"""Told of new tasks as soon as they are on the disk."""
+
+RESEARCHER = "researcher"
+
+
+class Ids(Protocol):
+    """Gives new ids."""
+
+    def task(self) -> TaskId: ...
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """One task of a request, with everything checked."""
+
+    text: str
+    agent: AgentDefinition
+    model: str
+
+
+class Work:
+    """One session of work; `say` gets lines for people."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        ids: Ids,
+        workshop: Workshop,
+        models: Models,
+        setup: Setup,
+        user: str,
+        say: Callable[[Dossier, str], None],
+        stop: StopSign,
+        made: OnMade | None = None,
+    ) -> None:
+        self._desk = desk
+        self._workspace = desk.view.workspace
+        self._ids = ids
+        self._workshop = workshop
+        self._models = models
+        self._force = in_force(self._workspace.settings, setup)
+        self._setup = self._force.setup
+        self._user = f"user:{user}"
+        self._say = say
+        self._stop = stop
+        self._made = made
+
+    async def delegate(self, request: DelegateRequest) -> DelegateResult:
+        space = self._workspace.space(request.client)
+        if request.project is not None:
+            request = replace(request, project=project_of(self._desk.view, space, request.project))
+        wanted = self._checked(request, space)
+        own(space, "staging")
+        usage_place(space, self._desk.clock.now())
+        with self._session() as scribe:
+            left_out: dict[str, tuple[str, ...]] = {}
+            made: list[Dossier] = []
+            for one in wanted:
+                sheet = self._planned(request, space, one, made)
+                dossier, left = self._desk.make(space, sheet, request.inputs)
+                made.append(dossier)
+                left_out[dossier.task] = left
+            if self._made is not None:
+                self._made(tuple(self._view_of(dossier, left_out[dossier.task]) for dossier in made))
+            done, notices = await self._run(scribe, made)
+            return self._result(done, scribe, left_out, notices)
+
+    async def resume(self, prefix: str, budget_usd: float | None = None) -> DelegateResult:
+        found = self._desk.find_task(prefix)
+        self._check_can_go_on(found)
+        with self._session() as scribe:
+            dossier, told = self._found_again(self._desk.find_task(found.task))
+            if dossier.state.phase in STOPPED:
+                dossier = dossier.happened(Resumed(budget_usd))
+            left = [i for i in due(dossier.state) if not isinstance(i, AskPerson)]
+            notice = () if left or told else (f"{dossier.task}: nothing to resume, it is {dossier.state.status}",)
+            done, notices = await self._run(scribe, (dossier,))
+            return self._result(done, scribe, {}, (*told, *notice, *notices))
+
+    async def send_back(self, ids: Sequence[str], reason: str) -> DelegateResult:
+        for one in ids:
+            self._check_follows_remarks(*self._desk.find_draft(one))
+        with self._session() as scribe:
+            tasks: dict[str, Dossier] = {}
+            undone: list[str] = []
+            told: list[str] = []
+            for one in ids:
+                dossier, draft = self._desk.find_draft(one)
+                dossier, rebuilt = self._found_again(dossier)
+                draft = dossier.state.draft(draft.id) or draft
+                told += rebuilt
+                if draft.status in {"committed", "duplicate", "approved"}:
+                    undone.append(f"{draft.id}: it is {draft.status}, so it can't be sent back")
+                else:
+                    bound = self._desk.reviewer(dossier.space).examine(dossier, draft).bound
+                    dossier = dossier.happened(Judged(draft.id, SentBack(self._user, bound, reason)))
+                    if dossier.state.phase in STOPPED:
+                        dossier = dossier.happened(Resumed())
+                tasks[dossier.task] = dossier
+            done, notices = await self._run(scribe, tuple(tasks.values()))
+            result = self._result(done, scribe, {}, (*told, *undone, *notices))
+            return replace(result, undone=bool(undone))
+
+    # -- what was asked for ----------------------------------------------------------------------------------------
+
+    def _checked(self, request: DelegateRequest, space: Space) -> tuple[_Wanted, ...]:
+        """The tasks of a request; raises before anything is made."""
+        pairs = _pairs(request)
+        if request.target is not None:
+            self._check_target(request.target, space, len(pairs))
+        look_at_inputs(request.inputs)
+        if not request.allow_secret:
+            for text, _ in pairs:
+                refuse(text, "the task", self._desk.held, hint=INSIST)
+        wanted = []
+        for text, agent in pairs:
+            definition = self._agent(AgentId(agent))
+            model = self._model_name(model_of(self._setup, request.model, definition, space.client))
+            self._models(model, definition, space.client)
+            wanted.append(_Wanted(text, definition, model))
+        return tuple(wanted)
+
+    def _check_target(self, text: str, space: Space, tasks: int) -> None:
+        finding = refused(text)
+        if finding is not None:
+            raise BadRequest(finding.message)
+        target = parse_target(text)
+        if tasks > 1 and self._desk.view.bytes(space.path(target)) is None:
+            raise BadRequest(f"target {text}: {tasks} tasks can't all create it", hint="delegate them one by one")
+
+    def _check_follows_remarks(self, dossier: Dossier, draft: DraftState) -> None:
+        """Raises what `_check_can_go_on` raises, and BadRequest for offline: it would quote the same passages again."""
+        served = self._check_can_go_on(dossier)
+        if not follows_remarks(served.model.name) and draft.status not in {"committed", "duplicate", "approved"}:
+            raise BadRequest(
+                f"{draft.id}: the offline model finds and quotes, it can't follow remarks; edit the draft, or give the "
+                "task to a model",
+                hint=f"onepen edit {draft.id}",
+            )
+
+    def _check_can_go_on(self, dossier: Dossier) -> Served:
+        """The model that goes on; raises NoSuchAgent, UnknownModel, NeedsModel, ScriptUnreadable or LinkLeadsOut."""
+        place_attempt(dossier, dossier.state.attempt + 1)
+        usage_place(dossier.space, self._desk.clock.now())
+        return self._models(dossier.sheet.model, self._agent(dossier.sheet.agent), dossier.space.client)
+
+    @staticmethod
+    def _model_name(name: str) -> str:
+        """The name as it is kept in the task's sheet: a script's path is made absolute."""
+        if name.startswith(SCRIPTED):
+            return SCRIPTED + str(Path(name.removeprefix(SCRIPTED)).expanduser().absolute())
+        return name
+
+    def _agent(self, agent: AgentId) -> AgentDefinition:
+        text = self._desk.view.text(f"agents/{agent}.md")
+        if text is None:
+            folder = self._workspace.root / "agents"
+            names = [p.stem for p in folder.glob("*.md")] if folder.is_dir() else []
+            raise NoSuchAgent(agent, sorted(n for n in names if n not in {"RULES", "_index"}))
+        return parse_definition(agent, text)
+
+    # -- making tasks ----------------------------------------------------------------------------------------------
+
+    def _planned(self, request: DelegateRequest, space: Space, wanted: _Wanted, made: Sequence[Dossier]) -> TaskSheet:
+        """A new task's sheet, still without its inputs; `made` are the tasks of this request that came before."""
+        limits = self._workspace.settings.limits
+        target = request.target
+        if target is None and wanted.model == OFFLINE and not request.answer:
+            target = str(free_target(self._desk.view, space, self._desk.clock, wanted.text, made))
+        return TaskSheet(
+            task=self._new_id(),
+            agent=wanted.agent.id,
+            client=space.client,
+            project=None if request.project is None else CardId(request.project),
+            target=target,
+            text=wanted.text,
+            created=self._desk.clock.now().isoformat(timespec="seconds"),
+            review=request.review or self._force.review,
+            answer=request.answer,
+            model=wanted.model,
+            seconds=min(request.time_limit or limits.task_seconds, limits.task_seconds),
+            silence=limits.silence_seconds,
+            turns=min(request.max_turns or limits.turns, limits.turns),
+            budget_usd=request.budget_usd,
+        )
+
+    def _new_id(self) -> TaskId:
+        """An id that no task of any space has."""
+        while True:
+            task = self._ids.task()
+            if not any(space.staging(task).exists() for space in self._workspace.spaces()):
+                return task
+
+    # -- running ---------------------------------------------------------------------------------------------------
+
+    def _session(self) -> Scribe:
+        """The pen for the whole session; first, what a crash left is finished and hand edits are indexed."""
+        scribe = self._desk.scribe()
+        try:
+            scribe.reconcile(self._workspace.spaces())
+            if not (scribe.rehearsed or scribe.lent):
+                recover(self._desk, self._desk.view)
+        except BaseException:
+            scribe.close()
+            raise
+        return scribe
+
+    async def _run(self, scribe: Scribe, tasks: Sequence[Dossier]) -> tuple[Sequence[Dossier], tuple[str, ...]]:
+        """Sees tasks to the point where a person is needed, with notices; in rehearsal they stay where they are."""
+        if self._desk.rehearsed:
+            return tasks, ()
+        await self._announce(tasks)
+        driver = Driver(
+            self._workspace,
+            self._desk.view,
+            self._desk.clock,
+            self._workshop,
+            self._models,
+            self._account,
+            self._judging,
+            self._agent,
+            scribe,
+            self._say,
+            self._stop,
+            self._desk.reviewer,
+        )
+        return await driver.run(tuple(tasks)), driver.notices
+
+    async def _announce(self, tasks: Sequence[Dossier]) -> None:
+        """Says what the first paid work of the workspace may cost, before it begins."""
+        paid = {d.sheet.model: d for d in reversed(tasks) if d.state.phase == "queued" and not free(d.sheet.model)}
+        if not paid or not never_paid(self._workspace.spaces()):
+            return
+        for model, dossier in paid.items():
+            definition = self._agent(dossier.sheet.agent)
+            served = await self._models(model, definition, dossier.space.client).priced()
+            if served.free:
+                continue
+            taken = snapshot.take(self._desk.view, dossier.space)
+            texts = (*system_blocks(taken.files, definition), str(tools()), dossier.sheet.text)
+            caps = self._account(dossier, definition.id).caps
+            self._say(dossier, announced(model, served.price, sum(map(estimate, texts)), caps))
+
+    def _account(self, dossier: Dossier, agent: AgentId) -> Account:
+        """On whose account an agent works for a task; what its earlier attempts cost counts."""
+        limits, budget = self._workspace.settings.limits, dossier.state.budget_usd
+        own, raised = self._setup.caps, self._force.raised
+        caps = caps_in_force(limits, own, raised=raised, budget_usd=budget)
+        usage, cost, _ = totals(dossier.space).get(dossier.task, (UsageTotals(), 0.0, 0.0))
+        tokens = usage.input + usage.cache_write + usage.cache_read + usage.output
+        spent = Amount(0.0, tokens) if cost is None else Amount(cost)
+        return Account(dossier.space.client, dossier.task, agent, caps, spent, ceiling(limits, own, raised=raised))
+
+    def _judging(self, dossier: Dossier, definition: AgentDefinition) -> str:
+        """The task's own model, unless the reviewer's definition names another one."""
+        name = dossier.sheet.model
+        if free(name) or definition.model == INHERIT:
+            return name
+        return model_of(self._setup, None, definition, dossier.space.client)
+
+    def _found_again(self, dossier: Dossier) -> tuple[Dossier, tuple[str, ...]]:
+        """A task as it can go on, and what a person should know; one that is at work here is left to its driver.
+
+        A damaged journal is rebuilt; an attempt that was alive when its orchestrator died is lost.
+        """
+        if dossier.task in self._workshop.at_work:
+            return dossier, ()
+        dossier, notices = rebuild(self._desk.view, dossier, rehearsed=self._desk.rehearsed)
+        dossier = Settled(self._desk.view).journal(dossier)
+        if not dossier.entries:
+            dossier.journal.append(added(dossier.sheet))
+        return lost(self._desk, dossier), notices
+
+    def _result(
+        self,
+        done: Sequence[Dossier],
+        scribe: Scribe,
+        left_out: dict[str, tuple[str, ...]],
+        notices: Sequence[str] = (),
+    ) -> DelegateResult:
+        views = [self._view_of(dossier.refreshed(), left_out.get(dossier.task, ())) for dossier in done]
+        stopped = bool(self._stop.presses) and any(v.status in {"interrupted", "queued", "sent_back"} for v in views)
+        unheard = () if self._force.notice is None else (self._force.notice,)
+        told = (*scribe.notices(), *notices, *unheard, *self._workshop.gateway.news())
+        return DelegateResult(tuple(views), told, stopped, dry_run=self._desk.rehearsed)
+
+    def _view_of(self, dossier: Dossier, left_out: tuple[str, ...]) -> TaskView:
+        reviewer = self._desk.reviewer(dossier.space)
+        drafts = tuple(draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
+        alive = dossier.task in self._workshop.at_work
+        view = task_view(dossier, drafts, totals(dossier.space), alive=alive, left_out=left_out)
+        return foretold(dossier, view) if self._desk.rehearsed else view
+
+
+def _pairs(request: DelegateRequest) -> tuple[tuple[str, str], ...]:
+    """Each task's text and agent; raises BadRequest."""
+    texts = tuple(text.strip() for text in request.texts)
+    if not texts or not all(texts):
+        raise BadRequest("say what is to be done: a task's text is empty", hint='onepen delegate "TEXT"')
+    agents = request.agents or (RESEARCHER,)
+    if len(texts) == 1:
+        return tuple((texts[0], agent) for agent in agents)
+    if len(agents) == 1:
+        return tuple((text, agents[0]) for text in texts)
+    if len(agents) != len(texts):
+        raise BadRequest(f"{len(texts)} texts and {len(agents)} agents: give one agent for all, or one for each text")
+    return tuple(zip(texts, agents, strict=True))

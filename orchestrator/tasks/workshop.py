@@ -1,0 +1,31 @@
+"""What all work of one process shares, however many people ask: workers, places to run, the gateway, what runs now."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ...memory.follow import Followed
+from ...memory.ids import TaskId
+
+if TYPE_CHECKING:
+    from ...subagents.pool import Pool
+    from ..gateway.gateway import Gateway
+
+SIDE_BY_SIDE = 8
+"""How many attempts run at the same time; the others wait."""
+
+
+@dataclass
+class Workshop:
+    """One for the life of a process. `at_work` holds the tasks that a driver is seeing through, and when it is done.
+
+    `talking` holds the chats that are answering a message, `histories` what is known of each space's history.
+    """
+
+    pool: "Pool"
+    gateway: "Gateway"
+    slots: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(SIDE_BY_SIDE))
+    at_work: dict[TaskId, anyio.Event] = field(default_factory=dict)
+    talking: set[str] = field(default_factory=set)
+    histories: dict[str, Followed] = field(default_factory=dict)
