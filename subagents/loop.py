@@ -24,6 +24,14 @@ CUT = (
     "a shorter text, or several drafts."
 )
 
+EQUAL_CALLS = 6
+"""How many times in a row the same calls may be made, and be answered, before the attempt ends."""
+
+AGAIN = (
+    "You made exactly this call before and have its answer above; the answer stays the same. Go on with the next step: "
+    "another tool, or write_draft with what you know, or report."
+)
+
 UNTRUE = "not taken: another call of the same reply failed; see what it says, put it right, then report again"
 
 Failing = tuple[tuple[str, str], ...]
@@ -63,8 +71,7 @@ def work(first: Message, ask: Callable[[tuple[Message, ...]], Said], tools: Tool
     """
     delta = first
     words: list[str] = []
-    before: Failing = ()
-    alike = 0
+    failed, called = _InARow(), _InARow()
     for _ in range(turns):
         said = ask((delta,))
         failing: Failing = ()
@@ -74,7 +81,10 @@ def work(first: Message, ask: Callable[[tuple[Message, ...]], Said], tools: Tool
             results = _results(said, tools)
             if tools.report is not None:
                 return tools.report
-            delta = user(*results)
+            again = called.count([(call.name, call.input) for call in said.calls])
+            if again >= EQUAL_CALLS:
+                return _unfinished(f"it called {said.calls[0].name} in the same way {again} times", tools)
+            delta = user(*results, Text(AGAIN)) if again > 1 else user(*results)
             failing = tuple((call.name, r.content) for call, r in zip(said.calls, results, strict=True) if r.is_error)
         elif said.stop_reason == "max_tokens":
             delta, failing = user(Text(CUT)), (("", CUT),)
@@ -83,11 +93,23 @@ def work(first: Message, ask: Callable[[tuple[Message, ...]], Said], tools: Tool
         else:
             words.append(said.text)
             delta = user(Text(REMINDER))
-        alike = alike + 1 if failing == before else 1
-        before = failing
+        alike = failed.count(failing)
         if failing and alike >= EQUAL_FAILURES:
             return _unfinished(f"the same failed {alike} times: {failing[0][1]}", tools)
     return _unfinished(f"all {turns} turns are used up", tools)
+
+
+@dataclass
+class _InARow:
+    """Counts how often in a row the same came."""
+
+    last: object = None
+    times: int = 0
+
+    def count(self, value: object) -> int:
+        self.times = self.times + 1 if value == self.last else 1
+        self.last = value
+        return self.times
 
 
 def _results(said: Said, tools: Tools) -> tuple[ToolResult, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from onepen.subagents.loop import CUT, EQUAL_FAILURES, REMINDER, UNTRUE, Said, work
+from onepen.subagents.loop import AGAIN, CUT, EQUAL_CALLS, EQUAL_FAILURES, REMINDER, UNTRUE, Said, work
 from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, user
 from onepen.subagents.toolinput import ReportInput
 from onepen.testing.bench import Bench
@@ -133,3 +133,20 @@ def test_a_refusal_ends_it(bench: Bench) -> None:
     report, _ = played(bench, says("I can't help with that.", "refusal"))
     assert report.complete is False
     assert "the model refused to go on: I can't help with that." in report.summary
+
+
+READ: tuple[str, Any] = ("read_input", {"name": "cones.md", "start": 2})
+
+
+def test_a_call_that_is_made_again_is_answered_and_told_to_go_on(bench: Bench) -> None:
+    report, told = played(bench, calls(READ), calls(READ), calls(WRITE), calls(REPORT))
+    assert report.summary == "done"
+    assert [AGAIN in message.text for message in told] == [False, True, False]
+    assert [r.content for r in results(told[0])] == [r.content for r in results(told[1])]
+
+
+def test_a_model_that_only_repeats_itself_is_ended(bench: Bench) -> None:
+    report, told = played(bench, *[calls(READ)] * EQUAL_CALLS)
+    assert report.complete is False
+    assert report.summary.startswith("Not finished: it called read_input in the same way 6 times.")
+    assert len(told) == EQUAL_CALLS - 1
