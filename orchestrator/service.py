@@ -38,6 +38,7 @@ from .views import draft_view
 from .writer import Writer
 
 if TYPE_CHECKING:
+    from .chat.talk import Talk
     from .commit import Scribe
     from .pens import Pens
     from .review.decide import Decider
@@ -147,12 +148,15 @@ class Service(Writer):
         setup: "Setup | None" = None,
         on_event: OnEvent | None = None,
         stop: StopSign | None = None,
+        dry_run: bool = False,
     ) -> TurnResult:
-        """The main agent's answer to one message, in a new chat or one that goes on.
+        """The main agent's answer to one message, in a new chat or one that goes on; in rehearsal nothing is sent.
 
         Raises BadRequest, NoSuchClient, NoSuchChat, AmbiguousId, ChatUnreadable, ChatBusy, UnknownModel, PenHeld, or
         what a model call raises that can't be made.
         """
+        if dry_run:
+            return self._talk(request, setup, _unheard, StopSign()).rehearse(request)
         if self._pens is None:
             from .pens import HeldPen
 
@@ -261,6 +265,10 @@ class Service(Writer):
 
     async def _turn(self, request: ChatRequest, setup: "Setup | None", on_event: OnEvent, stop: StopSign) -> TurnResult:
         """One turn with a held pen, so that its sub-agents can be at work side by side."""
+        return await self._talk(request, setup, on_event, stop).turn(request, on_event, stop)
+
+    def _talk(self, request: ChatRequest, setup: "Setup | None", on_event: OnEvent, stop: StopSign) -> "Talk":
+        """The chats of a space, as one request has them."""
         from .chat.serving import Hands, talk_of
         from .settings.trust import in_force
 
@@ -281,7 +289,7 @@ class Service(Writer):
         async def resume(task: str) -> DelegateResult:
             return await here.resume(task, setup=chosen, on_progress=on_event, stop=stop)
 
-        talk = talk_of(
+        return talk_of(
             space,
             here._desk(dry_run=False),
             here,
@@ -293,7 +301,6 @@ class Service(Writer):
             on_event,
             request.budget_usd,
         )
-        return await talk.turn(request, on_event, stop)
 
     def _spaces_of(self, ids: Sequence[str]) -> tuple[Space, ...]:
         """The spaces of drafts; raises BadRequest, NoSuchDraft or AmbiguousId before anything is decided."""

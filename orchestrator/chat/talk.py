@@ -12,7 +12,7 @@ from ...memory.layers import layers
 from ...memory.problem import Problem
 from ...staging.secret import secrets_in
 from ...subagents.definition import AgentDefinition, parse_definition
-from ...subagents.messages import Block, Text, well_formed
+from ...subagents.messages import Block, Text, user, well_formed
 from ..errors import BadRequest, OrchestratorFault
 from ..requests import ChatBegun, ChatRequest, OnEvent
 from ..stop import StopSign
@@ -24,8 +24,8 @@ from .booking import CUT, Booked, booked
 from .house import House
 from .lines import Asked, Begun, Ended, Resulted, Tool
 from .news import latest, news_since
-from .prompt import MAIN, layer_tokens, system_blocks
-from .session import Session
+from .prompt import MAIN, conversation_tokens, layer_tokens, system_blocks
+from .session import Session, messages
 from .store import Chats
 from .tally import ended, result_of
 from .tools import Sight, Toolbox
@@ -78,19 +78,35 @@ class Talk:
         self._book = book
         self._new_id = new_id
 
+    def rehearse(self, request: ChatRequest) -> TurnResult:
+        """What a message would be sent with, by whom it would be answered; nothing is sent or written.
+
+        Raises what `turn` raises before its first call.
+        """
+        words = _said(request)
+        session, problems = self._found(request)
+        line = self._connect(session, request.model)
+        begun = self._beginning(line.name) if session is None else session.begun
+        before = () if session is None else messages(session)
+        sent = {**begun.layers, **conversation_tokens((*before, user(Text(words))))}
+        return TurnResult(
+            session=begun.session,
+            turn=1 if session is None else session.turn + 1,
+            answer="",
+            stop_reason="rehearsed",
+            layers=sent,
+            notices=tuple(map(str, problems)),
+            model=line.name,
+            dry_run=True,
+        )
+
     async def turn(self, request: ChatRequest, on_event: OnEvent, stop: StopSign) -> TurnResult:
         """The answer to one message.
 
         Raises BadRequest, NoSuchChat, AmbiguousId, ChatUnreadable, ChatBusy, what finding the model raises, and what a
         model call raises that can't be made: then the chat goes on with the next message.
         """
-        words = well_formed(request.text)
-        if not words.strip():
-            raise BadRequest("say something: the message is empty", hint='onepen ask "TEXT"')
-        if len(words.encode()) > MOST_MESSAGE:
-            raise BadRequest(
-                f"a message has at most {MOST_MESSAGE >> 10} KiB", hint="onepen add research TITLE --from FILE"
-            )
+        words = _said(request)
         started = anyio.current_time()
         notices = self._indexed()
         session, problems = self._found(request)
@@ -132,10 +148,19 @@ class Talk:
         return () if kind is None else (f"your message holds {kind}; it stands in {place} and went to the model",)
 
     def _begun(self, model: str) -> Session:
-        """A new chat, with the layers as they are now."""
+        """A new chat."""
+        begun, day = self._beginning(model), self._house.clock.now().date().isoformat()
+        while True:
+            try:
+                return self._chats.begin(replace(begun, session=f"{day}-{self._new_id()}"))
+            except FileExistsError:
+                continue
+
+    def _beginning(self, model: str) -> Begun:
+        """How a chat begins, with the layers as they are now; it has no id yet."""
         house, now = self._house, self._house.clock.now()
         found = layers(house.view, house.space, now.date())
-        begun = Begun(
+        return Begun(
             session="",
             client=house.space.client,
             at=now.isoformat(timespec="seconds"),
@@ -146,11 +171,6 @@ class Talk:
             max_tokens=MAX_TOKENS,
             known=latest(self._house.commits()),
         )
-        while True:
-            try:
-                return self._chats.begin(replace(begun, session=f"{now.date().isoformat()}-{self._new_id()}"))
-            except FileExistsError:
-                continue
 
     def _repaired(self, session: Session) -> Session:
         """The chat with all that a crash left open answered, and its last turn ended and booked."""
@@ -226,3 +246,14 @@ def _long(session: Session) -> tuple[str, ...]:
     if tokens < LONG:
         return ()
     return (f"this chat sends about {tokens:,} tokens with each message; a new one is cheaper (next: onepen chat)",)
+
+
+def _said(request: ChatRequest) -> str:
+    """The person's words; raises BadRequest for none, or too many."""
+    words = well_formed(request.text)
+    if not words.strip():
+        raise BadRequest("say something: the message is empty", hint='onepen ask "TEXT"')
+    if len(words.encode()) > MOST_MESSAGE:
+        hint = "onepen add research TITLE --from FILE"
+        raise BadRequest(f"a message has at most {MOST_MESSAGE >> 10} KiB", hint=hint)
+    return words

@@ -85,3 +85,10 @@ def usage_line(result: "TurnResult") -> str:
     calls = f"{result.calls} call{'s' if result.calls != 1 else ''}"
     tools = f" · {', '.join(result.tools)}" if result.tools else ""
     return f"usage: {result.model}, {calls} · ≈ {layers} · {counted} · {cost}{tools}"
+
+
+def rehearsed_line(result: "TurnResult") -> str:
+    """What would be sent, and to which model."""
+    layers = " ".join(f"{name} {tokens:,}" for name, tokens in result.layers.items())
+    total = sum(result.layers.values())
+    return f"Would ask {result.model} with ≈ {total:,} tokens ({layers}). Nothing was sent.\n"

@@ -60,7 +60,7 @@ _DECISIONS = (
 _TURN = (
     "{session, turn, answer, stop_reason, sources: [path:line], tools: [name], "
     "usage: {input, cache_write, cache_read, output}, cost_usd, layers: {B, A, I, S, C, E}, calls, commits, drafts, "
-    "model, seconds}"
+    "model, seconds, dry_run}"
 )
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "

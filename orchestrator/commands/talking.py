@@ -9,9 +9,9 @@ import typer
 
 from ...memory.errors import OnepenError
 from . import streams
-from .answering import Follower
+from .answering import Follower, rehearsed_line
 from .failure import BadText, told
-from .options import Foreground, Profile
+from .options import DryRun, Foreground, Profile
 from .shell import MOST_TASK, Shell
 from .working import resolved
 
@@ -38,12 +38,15 @@ def ask(
     profile: Profile = None,
     budget: _Budget = None,
     foreground: Foreground = False,
+    dry_run: DryRun = False,
 ) -> int:
     from ..requests import ChatRequest
 
     shell.via = profile
     words = shell.text(text, "TEXT", MOST_TASK)
     request = ChatRequest(words, None, shell.client, resolved(model), budget)
+    if dry_run:
+        return _rehearsed(shell, request)
     follower = Follower(shell, live=shell.terminal.talks and not shell.common.json)
     result = _turn(shell, request, follower, foreground=foreground)
     follower.end(result)
@@ -174,6 +177,19 @@ def _lines(shell: Shell) -> Iterator[str]:
             yield line.decode().rstrip("\r\n")
         except UnicodeDecodeError as e:
             shell.note(f"that is not UTF-8 text ({e.reason} at byte {e.start + 1}), so it was not sent")
+
+
+def _rehearsed(shell: Shell, request: "ChatRequest") -> int:
+    """Who would be asked, and with how much; nothing is sent."""
+    import anyio
+
+    async def work() -> "TurnResult":
+        return await shell.service.turn(request, setup=shell.setup, dry_run=True)
+
+    result = anyio.run(work)
+    shell.notes(result.notices)
+    shell.answer(result, lambda: rehearsed_line(result))
+    return result.exit_code
 
 
 def _found(shell: Shell, session: str) -> str:

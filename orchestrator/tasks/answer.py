@@ -11,7 +11,8 @@ class TurnResult:
     """The main agent's answer to one message of a chat.
 
     `stop_reason` is the API's word for the last reply, or ours: "interrupted" (the person stopped it), "failures" (the
-    same calls failed again and again), "calls" (the most model calls of a turn are made). `sources` are the places
+    same calls failed again and again), "calls" (the most model calls of a turn are made), "silence" (the model had no
+    word), "rehearsed" (with `dry_run`: nothing was sent). `sources` are the places
     (`path:line`) that the answer cites and the agent was shown. `tools` are the tools called, in order. `layers` are
     tokens of the last prompt by layer, estimated and scaled to the server's own count. `cost_usd` None: unknown.
     """
@@ -31,13 +32,14 @@ class TurnResult:
     notices: tuple[str, ...] = ()
     seconds: float = 0.0
     model: str = ""
+    dry_run: bool = False
 
     @property
     def exit_code(self) -> int:
         """0 for an answer, 130 when the person stopped it, else 1: it was refused, or could not be finished."""
         if self.stop_reason == "interrupted":
             return 130
-        return 0 if self.stop_reason in {"end_turn", "stop_sequence", "max_tokens"} else 1
+        return 0 if self.stop_reason in {"end_turn", "stop_sequence", "max_tokens", "rehearsed"} else 1
 
     def as_json(self) -> Json:
         return {
@@ -54,5 +56,6 @@ class TurnResult:
             "commits": list(self.commits),
             "drafts": list(self.drafts),
             "model": self.model,
+            "dry_run": self.dry_run,
             "seconds": round(self.seconds, 3),
         }

@@ -50,6 +50,10 @@ def test_ask_with_the_offline_model(shell: Program) -> None:
     assert answer["sources"] == ["projects/kiln.md:12"] and answer["stop_reason"] == "end_turn"
     assert {"session", "answer", "tools", "usage", "cost_usd"} <= answer.keys()
     assert shell("-C", "ws", "ask", " ").code == 2
+    chats = sorted(shell.home.glob("ws/chats/*"))
+    foretold = shell.ok("-C", "ws", "ask", "How long do we soak?", "--dry-run").out
+    assert foretold.startswith("Would ask offline with ≈ ") and "Nothing was sent." in foretold
+    assert sorted(shell.home.glob("ws/chats/*")) == chats
     assert "soak" in shell.ok("-C", "ws", "ask", "-", stdin="How long do we soak?\n").out
 
 
