@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 
 from onepen.memory.change import Change, FileEntry, Put
@@ -11,7 +12,13 @@ from onepen.memory.index.entry import IndexEntry
 from onepen.memory.target import CardTarget
 from onepen.memory.text.card import CardEdit
 from onepen.orchestrator.door import SecretRefused, check, refuse
-from onepen.orchestrator.service import Service
+from onepen.orchestrator.redact import Known
+from onepen.orchestrator.results import TaskView
+from onepen.orchestrator.service import DelegateRequest, Service
+from onepen.subagents.pool import Assignment, Ending, Reported
+from onepen.testing.pool import InProcessPool
+
+MakeService = Callable[..., Service]
 
 KILN = CardTarget("projects", CardId("kiln"))
 SECRETS = [
@@ -117,3 +124,45 @@ def test_nothing_is_written_until_a_person_insists(service: Service, root: Path,
     service.log(f"new: {line}", allow_secret=True)
     service.add_project("Kiln", text=f"# Kiln\n\n{value}\n", allow_secret=True)
     assert everything(root).count(line.encode()) >= 2
+
+
+# -- drafts ------------------------------------------------------------------------------------------------------------
+
+
+def drafted(make_service: MakeService, text: str, known: Known | None = None) -> tuple[Service, TaskView]:
+    """A task whose worker wrote a file into its drafts folder, past the tools."""
+
+    def instead(assignment: Assignment) -> Ending:
+        head = "---\ntarget: research/login.md\nedit: create\nprovenance: agent\n---\n"
+        (assignment.drafts_folder / "login.md").write_text(f"{head}# Login\n\n{text}\n")
+        return Reported("done", None, True, 0.0)
+
+    service = make_service(pool=InProcessPool(instead=instead), known=known)
+    (task,) = anyio.run(service.delegate, DelegateRequest(("Where is the login?",))).tasks
+    return service, task
+
+
+@pytest.mark.parametrize("value", SECRETS, ids=lambda value: value[:9])
+def test_a_draft_that_was_written_past_the_tools_cannot_stand(
+    make_service: MakeService, root: Path, value: str
+) -> None:
+    service, task = drafted(make_service, value)
+    (draft,) = task.drafts
+    assert draft.blocked and value not in str(draft.findings)
+    (decision,) = service.approve([draft.id], sha256=draft.sha256).decisions
+    assert decision.outcome == "blocked"
+    holding = {path.name for path in root.rglob("*") if path.is_file() and value.encode() in path.read_bytes()}
+    assert holding == {"login.md"}
+
+
+def test_a_draft_with_a_credential_that_is_known_cannot_stand(make_service: MakeService, root: Path) -> None:
+    known = Known({"the key of profile work": "open sesame 7"})
+    service, task = drafted(make_service, "It is open sesame 7.", known)
+    (draft,) = task.drafts
+    assert draft.blocked and "the key of profile work" in draft.findings[0].message
+    (decision,) = service.approve([draft.id], sha256=draft.sha256).decisions
+    assert decision.outcome == "blocked" and not (root / "research/login.md").exists()
+    service, task = drafted(make_service, "It is open sesame 8.", known)
+    (draft,) = task.drafts
+    (decision,) = service.approve([draft.id], sha256=draft.sha256).decisions
+    assert decision.outcome == "committed"
