@@ -15,9 +15,9 @@ from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.gateway.gateway import Gateway
 from onepen.orchestrator.pens import Pens
-from onepen.orchestrator.redact import Known
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.settings.models import Models, Resolver, Served
+from onepen.orchestrator.settings.redact import Known
 from onepen.orchestrator.settings.setup import NOTHING, Setup
 from onepen.orchestrator.tasks.workshop import Workshop
 from onepen.subagents.definition import AgentDefinition

@@ -6,6 +6,7 @@ One call per `reply`, always streamed, with no retry of its own; what kept it fr
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -14,6 +15,7 @@ import anyio.to_thread
 from ...memory.clock import Clock, SystemClock
 from ...subagents.model import Listener, ModelReply, ModelRequest
 from ..settings.choice import ALIASES, FIRST, USUAL, own_server
+from ..settings.redact import Known
 from ..settings.setup import Profile
 from .address import address_of, host_of, on_this_machine
 from .clients import CONNECT_SECONDS, Clients
@@ -74,7 +76,7 @@ class Claude:
                         if words:
                             ear.text(words)
         except StreamError as e:
-            raise CallBroken(judged(e.answered, headers, place=place, now=self._clock.now())) from e
+            raise CallBroken(self._judged(e.answered, headers, place)) from e
         except anthropic.APIStatusError as e:
             headers = _lower(e.response.headers)
             ear.left = quota(headers, self._clock.now())
@@ -127,10 +129,15 @@ class Claude:
             answered = Answered(
                 error.status_code, f"it leads to {headers.get('location', 'somewhere else')}", "redirect"
             )
-        verdict = judged(answered, headers, place=place, now=self._clock.now())
+        verdict = self._judged(answered, headers, place)
         if isinstance(verdict, Final) and error.status_code in {401, 403}:
             return Final(f"{verdict.reason} (profile {self._profile.name})", verdict.hint, verdict.exit_code)
         return verdict
+
+    def _judged(self, answered: Answered, headers: Mapping[str, str], place: str) -> Final | Again:
+        """What an answer means, in words that don't repeat a key: some servers say which one they refuse."""
+        verdict = judged(answered, headers, place=place, now=self._clock.now())
+        return replace(verdict, reason=Known(self._profile.secrets()).mask(verdict.reason))
 
     def _unheard(self, error: BaseException, place: str) -> Final | Again:
         """What it means that no answer came, or that it broke off."""

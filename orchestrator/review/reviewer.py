@@ -75,7 +75,7 @@ class Reviewer:
         self._view = view
         self._space = space
         self._today = today
-        self._held = held
+        self.held = held
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -135,7 +135,7 @@ class Reviewer:
             today=self._today(),
             file_sha=None if before is None else "present",
             seen=seen,
-            held=self._held,
+            held=self.held,
         )
 
     def _diff(self, draft: Draft, ground: Ground, before: bytes | None) -> str:

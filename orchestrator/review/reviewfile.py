@@ -15,7 +15,8 @@ from .reviewer import Examined, Reviewer
 def write_review(dossier: Dossier, reviewer: Reviewer, now: datetime) -> tuple[str, ...]:
     """Writes review.md anew: each draft with its findings, who decided, and the change that it makes.
 
-    It only retells what the journal says, so a failure to write it is a notice and nothing worse.
+    It only retells what the journal says, so a failure to write it is a notice and nothing worse. A secret in a draft
+    is told by its kind.
     """
     examined = [(draft, reviewer.examine(dossier, draft)) for draft in dossier.state.drafts]
     lines = [
@@ -27,7 +28,8 @@ def write_review(dossier: Dossier, reviewer: Reviewer, now: datetime) -> tuple[s
     for draft, found in examined:
         lines += [*_draft(dossier, draft, found), ""]
     try:
-        write(dossier.folder.review_file, "\n".join(lines).encode(errors="replace"))
+        text = mask("\n".join(lines), reviewer.held)
+        write(dossier.folder.review_file, text.encode(errors="replace"))
     except OSError as e:
         return (f"{dossier.path('review.md')}: could not be written: {e.strerror or e}",)
     except LinkLeadsOut as e:
@@ -54,7 +56,7 @@ def _draft(dossier: Dossier, draft: DraftState, found: Examined) -> Iterator[str
         verb = "edit" if found.blocked else "approve"
         yield f"- Next: onepen show {draft.id}, then onepen {verb}|reject{back} {draft.id}"
         yield ""
-        diff = mask(found.diff.rstrip("\n"))
+        diff = found.diff.rstrip("\n")
         fence = "`" * max(4, _longest_run(diff) + 1)
         yield f"{fence}diff"
         yield diff

@@ -46,6 +46,11 @@ class Profile:
     lacks: str = ""
     found: str = ""
 
+    def secrets(self) -> dict[str, str]:
+        """Its credentials by what they are called."""
+        named = (("key", self.key), ("token", self.token))
+        return {f"the {what} of profile {self.name}": secret.value for what, secret in named if secret is not None}
+
     @property
     def usable(self) -> bool:
         """Whether a call can be made: a key, a token or a server of one's own; nothing that was named is missing."""
@@ -75,12 +80,7 @@ class Setup:
 
     def secrets(self) -> dict[str, str]:
         """The credentials in it by what they are called, to be kept out of memory and logs."""
-        held: dict[str, str] = {}
-        for profile in self.profiles.values():
-            for what, secret in (("key", profile.key), ("token", profile.token)):
-                if secret is not None:
-                    held[f"the {what} of profile {profile.name}"] = secret.value
-        return held
+        return {name: value for profile in self.profiles.values() for name, value in profile.secrets().items()}
 
 
 NOTHING = Setup()

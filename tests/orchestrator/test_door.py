@@ -12,9 +12,9 @@ from onepen.memory.index.entry import IndexEntry
 from onepen.memory.target import CardTarget
 from onepen.memory.text.card import CardEdit
 from onepen.orchestrator.door import SecretRefused, check, refuse
-from onepen.orchestrator.redact import Known
 from onepen.orchestrator.results import TaskView
 from onepen.orchestrator.service import DelegateRequest, Service
+from onepen.orchestrator.settings.redact import Known
 from onepen.subagents.pool import Assignment, Ending, Reported
 from onepen.testing.pool import InProcessPool
 

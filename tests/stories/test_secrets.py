@@ -3,10 +3,12 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from onepen.subagents.environment import ALLOWED, FIXED
+from onepen.testing.messages_api import MessagesApi
 from onepen.testing.program import Program
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIFAKEFAKEFAKEFAKE\n-----END RSA PRIVATE KEY-----"
@@ -214,3 +216,48 @@ def test_one_written_by_hand_is_told_by_doctor_and_gets_into_no_index(onepen: Pr
     found = [p for p in onepen("doctor", "--json", cwd=ws).json["problems"] if p["kind"] == "secret"]
     assert [(p["path"], p["level"]) for p in found] == [("projects/hosting.md", "warning")]
     assert kind in found[0]["message"] and core not in found[0]["message"]
+
+
+CANARY = "canary-key-4242"  # without any shape
+
+
+def test_the_key_that_is_used_stands_nowhere(onepen: Program) -> None:
+    ws = onepen.home / "ws"
+    told = {"status": 401, "type": "authentication_error", "message": f"invalid x-api-key: {CANARY}"}
+    rules: list[dict[str, Any]] = [{"contains": "Refuse", "fault": told}, {"reply": [{"text": "Hello."}]}]
+    with MessagesApi(rules) as api:
+        env = {**api.env, "ANTHROPIC_API_KEY": CANARY}
+        said = ""
+        for words in (
+            ("ask", "Hello?"), ("ask", "Hello?", "--foreground"), ("ask", "Refuse", "--debug"),
+            ("ask", "Refuse", "--json"), ("ask", "Refuse", "--foreground", "--debug"),
+            ("delegate", "Refuse", "--json"), ("config", "show"), ("config", "show", "--json"), ("usage",),
+            ("status", "--json"), ("down",), ("log", f"the key is {CANARY}"),
+        ):  # fmt: skip
+            ran = onepen(*words, cwd=ws, env=env)
+            said += ran.out + ran.err
+        assert [seen for seen in api.requests if seen.headers.get("x-api-key") == CANARY]
+    assert "[the value of ANTHROPIC_API_KEY]" in said or "[the key of profile default]" in said
+    assert CANARY not in said
+    assert holding(onepen.home, CANARY) == set()
+
+
+def test_a_draft_that_repeats_the_key_that_is_used_cannot_stand(onepen: Program) -> None:
+    ws = onepen.home / "ws"
+    text = f"# Login\n\n## Where\n\nIt is {CANARY}.\n"
+    accepted = {"tool": "verdict", "input": {"verdict": "accept", "reason": "fine"}}
+    rules: list[dict[str, Any]] = [
+        {"forced": "verdict", "reply": [accepted]},
+        {"turn": 1, "reply": [{"tool": "write_draft", "input": {"title": "Login", "text": text}}]},
+        {"reply": [{"tool": "report", "input": {"summary": "Done."}}]},
+    ]
+    with MessagesApi(rules) as api:
+        env = {**api.env, "ANTHROPIC_API_KEY": CANARY}
+        ran = onepen("delegate", "Login?", "--review", "auto", "--json", cwd=ws, env=env)
+        (task,) = ran.json["tasks"]
+        (draft,) = task["drafts"]
+        assert draft["status"] == "waiting"
+        assert any("the key of profile default" in finding["message"] for finding in draft["findings"])
+        assert onepen("approve", draft["id"], "--sha256", draft["sha256"], cwd=ws, env=env).code == 1
+    lasting = {path for path in holding(ws, CANARY) if not path.startswith(f"staging/{task['task']}/1/")}
+    assert lasting == set()

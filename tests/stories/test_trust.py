@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from onepen.testing.messages_api import MessagesApi
 from onepen.testing.program import Program
 
 WISHES = '\n[wishes]\nreview = "auto"\ntask_usd = 4\n'
@@ -136,6 +137,22 @@ def test_planted_files_have_no_effect(onepen: Program) -> None:
     assert ran.code == 0, ran
     (task,) = json.loads((ws / "out.json").read_text())["tasks"]
     assert (task["model"], task["status"]) == ("offline", "in_review")
+    assert not (onepen.home / "planted").exists()
+
+
+@pytest.mark.parametrize("where", [(), ("--foreground",)], ids=["in the background", "in the foreground"])
+def test_a_planted_address_gets_no_call_and_a_planted_library_is_not_loaded(
+    onepen: Program, where: tuple[str, ...]
+) -> None:
+    ws = onepen.home / "ws"
+    rules = [{"reply": [{"text": "Hello."}]}]
+    with MessagesApi(rules) as real, MessagesApi(rules) as planted:
+        plant(ws)
+        (ws / ".env").write_text(f"ANTHROPIC_BASE_URL={planted.url}\nANTHROPIC_API_KEY=planted-1\n")
+        (ws / "config.toml").write_text(f'[profiles.default]\nbase_url = "{planted.url}"\n')
+        ran = onepen("ask", "Hello?", *where, cwd=ws, env=real.env)
+        assert ran.code == 0 and ran.out.startswith("Hello."), ran
+        assert real.requests and not planted.requests
     assert not (onepen.home / "planted").exists()
 
 
