@@ -71,7 +71,7 @@ def work(first: Message, ask: Callable[[tuple[Message, ...]], Said], tools: Tool
     """
     delta = first
     words: list[str] = []
-    failed, called = _InARow(), _InARow()
+    failed, called = InARow(), InARow()
     for _ in range(turns):
         said = ask((delta,))
         failing: Failing = ()
@@ -100,7 +100,7 @@ def work(first: Message, ask: Callable[[tuple[Message, ...]], Said], tools: Tool
 
 
 @dataclass
-class _InARow:
+class InARow:
     """Counts how often in a row the same came."""
 
     last: object = None

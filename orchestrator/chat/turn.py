@@ -16,7 +16,7 @@ import anyio
 from ...memory.clock import Clock
 from ...memory.text.clip import clip
 from ...staging.secret import mask
-from ...subagents.loop import EQUAL_FAILURES, Failing
+from ...subagents.loop import EQUAL_CALLS, EQUAL_FAILURES, Failing, InARow
 from ...subagents.messages import Text, ToolUse
 from ...subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnLost
 from ..requests import BrokeOff, Notice, OnEvent, ToolCalled, Words
@@ -33,6 +33,7 @@ CUT = (
     "Your reply was cut at the output limit, so nothing of it was done. Say it again in smaller pieces: a shorter "
     "text, or one call at a time."
 )
+AGAIN = "You made exactly this call before, and the answer is the same. Go on with the next step, or answer the person."
 STOPPED = "not done: the person stopped this turn before it began"
 
 Ask = Callable[[ModelRequest, OnLost, Listener], Awaitable[ModelReply]]
@@ -61,11 +62,11 @@ class Turn:
         self._clock = clock
         self._on_event = on_event
         self._stop = stop
+        self._again = 1  # how often in a row the calls of the latest reply were made
 
     async def run(self, model: str) -> Over:
         """Asks and acts until the turn is over; raises what a call raises that can't be made."""
-        before: Failing = ()
-        alike = 0
+        failed, called = InARow(), InARow()
         for _ in range(MOST_CALLS):
             if self._stop.presses:
                 return Over("interrupted")
@@ -75,9 +76,14 @@ class Turn:
             uses = tuple(block for block in reply.content if isinstance(block, ToolUse))
             if reply.stop_reason == "refusal" or not uses:
                 return _over(reply)
+            self._again = called.count([(use.name, use.input) for use in uses])
+            if self._again >= EQUAL_CALLS:
+                told = f"not done: it was called in the same way {self._again} times"
+                for use in uses:
+                    self._note(use, Outcome(told, is_error=True))
+                return Over("failures", f"stopped: {uses[0].name} was called in the same way {self._again} times")
             failing = await self._results(uses, reply.stop_reason)
-            alike = alike + 1 if failing == before else 1
-            before = failing
+            alike = failed.count(failing)
             if failing and alike >= EQUAL_FAILURES:
                 return Over("failures", f"stopped: the same failed {alike} times: {failing[0][0]}: {failing[0][1]}")
         return Over("calls", f"stopped after {MOST_CALLS} model calls; say how to go on")
@@ -177,12 +183,13 @@ class Turn:
         return None
 
     def _note(self, use: ToolUse, outcome: Outcome) -> None:
+        again = f"\n\n({AGAIN})" if self._again > 1 and not outcome.is_error else ""
         self._add(
             Resulted(
                 turn=self.session.turn,
                 call=use.id,
                 tool=use.name[:64],
-                content=outcome.content,
+                content=outcome.content + again,
                 is_error=outcome.is_error,
                 shown=outcome.shown,
                 external=outcome.external,

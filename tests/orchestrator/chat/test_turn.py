@@ -13,7 +13,7 @@ from onepen.memory.clock import Clock
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.chat.lines import Begun, Ended, Lost, Partial, Replied
-from onepen.orchestrator.chat.turn import CUT
+from onepen.orchestrator.chat.turn import AGAIN, CUT
 from onepen.orchestrator.pens import HeldPen
 from onepen.orchestrator.requests import BrokeOff, ToolCalled, TurnEvent
 from onepen.orchestrator.service import Service
@@ -153,6 +153,15 @@ def test_after_four_equal_failures_the_turn_ends_with_a_message(parlour: Parlour
     result = parlour.turn("Do", *(says(("fly", {})) for _ in range(6)))
     assert result.stop_reason == "failures" and result.exit_code == 1
     assert len(parlour.model.requests) == 4 and "the same failed 4 times: fly" in result.notices[-1]
+
+
+def test_a_call_that_is_made_again_and_again_ends_the_turn(parlour: Parlour) -> None:
+    """Small models never end a loop by themselves."""
+    result = parlour.turn("Do", *(says(("read_card", {"card": "kiln"})) for _ in range(9)))
+    assert result.stop_reason == "failures" and len(parlour.model.requests) == 6
+    first, second, *_ = parlour.results()
+    assert AGAIN not in first[0] and second[0].endswith(f"({AGAIN})") and not second[1]
+    assert "read_card was called in the same way 6 times" in result.notices[-1]
 
 
 def test_a_turn_makes_at_most_forty_calls(parlour: Parlour) -> None:
