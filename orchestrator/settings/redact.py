@@ -21,6 +21,7 @@ LONG = 20
 _NAMES = frozenset(
     {"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "CREDENTIAL", "CREDENTIALS"}
 )
+_NO_SECRETS = frozenset({"DIR", "ENDPOINT", "FILE", "HOST", "ID", "LIMIT", "NAME", "PATH", "TTL", "TYPE", "URI", "URL"})
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@]{0,128}:([^\s/@]{1,256})@")
 
@@ -73,15 +74,18 @@ class Known:
 
 def worth(value: str) -> bool:
     """Whether a credential's value can be looked for without finding ordinary words."""
-    return len(value) >= SHORTEST and (len(value) >= LONG or any(c.isdigit() for c in value))
+    if len(value) < SHORTEST or (value.isdigit() and len(value) < LONG):
+        return False
+    return len(value) >= LONG or any(c.isdigit() for c in value)
 
 
 def held_in(env: Mapping[str, str]) -> dict[str, str]:
     """Credentials in an environment: of variables named as such, and passwords in addresses."""
     held: dict[str, str] = {}
     for name, value in env.items():
-        if _NAMES & {part.upper() for part in _PART.findall(name)} and not value.startswith("/"):
-            held[f"the value of {name}"] = value
-        elif (found := _IN_URL.match(value)) is not None:
+        parts = [part.upper() for part in _PART.findall(name)]
+        if (found := _IN_URL.match(value)) is not None:
             held[f"the password in {name}"] = found[1]
+        elif _NAMES.intersection(parts) and parts[-1] not in _NO_SECRETS and not value.startswith("/"):
+            held[f"the value of {name}"] = value
     return held

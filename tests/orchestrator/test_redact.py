@@ -9,7 +9,7 @@ from onepen.orchestrator.settings.setup import Profile, Secret, Setup
 ENV = {
     "NEW_VENDOR_TOKEN": "tok-FAKE-1", "AWS_SECRET_ACCESS_KEY": "FAKE-2", "DATABASE_URL": "postgres://u:FAKE-3@h/d",
     "vendorApiKey": "FAKE-4", "PATH": "/usr/bin:/bin7", "SSH_KEY": "/srv/ana/.ssh/id_1", "LM_TOKEN": "lm-studio",
-    "PWD": "/srv/ana/7", "MONKEY": "FAKE-5", "HOME": "/srv/ana",
+    "MAX_TOKEN": "200000", "TOKEN_URL": "https://login.example.org/v2", "SECRET_NAME": "kiln-1", "PWD": "/srv/ana/7", "MONKEY": "FAKE-5", "HOME": "/srv/ana",
 }  # fmt: skip
 
 
@@ -55,5 +55,5 @@ def test_words_that_servers_take_for_keys_are_not_looked_for() -> None:
 
 @given(st.text(max_size=40), st.text(st.characters(codec="utf-8"), min_size=SHORTEST, max_size=30), st.text())
 def test_what_is_known_is_never_left(before: str, value: str, after: str) -> None:
-    known = Known({"the key": f"{value}7"})
-    assert f"{value}7" not in known.mask(f"{before}{value}7{after}").replace("[the key]", "")
+    known = Known({"the key": f"{value}7x"})
+    assert f"{value}7x" not in known.mask(f"{before}{value}7x{after}").replace("[the key]", "")
