@@ -9,7 +9,8 @@ from onepen.orchestrator.settings.setup import Profile, Secret, Setup
 ENV = {
     "NEW_VENDOR_TOKEN": "tok-FAKE-1", "AWS_SECRET_ACCESS_KEY": "FAKE-2", "DATABASE_URL": "postgres://u:FAKE-3@h/d",
     "vendorApiKey": "FAKE-4", "PATH": "/usr/bin:/bin7", "SSH_KEY": "/srv/ana/.ssh/id_1", "LM_TOKEN": "lm-studio",
-    "MAX_TOKEN": "200000", "TOKEN_URL": "https://login.example.org/v2", "SECRET_NAME": "kiln-1", "PWD": "/srv/ana/7", "MONKEY": "FAKE-5", "HOME": "/srv/ana",
+    "MAX_TOKEN": "200000", "TOKEN_URL": "https://login.example.org/v2", "SECRET_NAME": "kiln-1",
+    "PWD": "/srv/ana/7", "MONKEY": "FAKE-5", "HOME": "/srv/ana",
 }  # fmt: skip
 
 
