@@ -189,13 +189,20 @@ def log_paths(space: Space) -> tuple[str, ...]:
 
 def read_commits(view: "View", space: Space) -> tuple[Commit, ...]:
     """All commits of a space, by id; lines that can't be read are left to `doctor`."""
+    return read_history(view, space)[0]
+
+
+def read_history(view: "View", space: Space) -> tuple[tuple[Commit, ...], tuple[Problem, ...]]:
+    """All commits of a space, by id, and the lines that can't be read."""
     found: dict[Commit, None] = {}
+    unread: list[Problem] = []
     paths = set(log_paths(space)) | {path for path in view.pending_paths() if _is_log(space, path)}
     for path in sorted(paths):
         data = view.bytes(path) or b""
-        for commit in parse_commits(data.decode("utf-8", "replace"), path)[0]:
-            found.setdefault(commit)
-    return _ordered(found)
+        commits, problems = parse_commits(data.decode("utf-8", "replace"), path)
+        found |= dict.fromkeys(commits)
+        unread += problems
+    return _ordered(found), tuple(unread)
 
 
 def find_commit(commits: Sequence[Commit], prefix: str) -> Commit:

@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Self
 
 from ..memory.clock import Clock
-from ..memory.history import read_commits
+from ..memory.history import read_commits, read_history
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace, open_workspace
 from .errors import NoSuchDraft, NoSuchTask
@@ -81,10 +81,11 @@ class Reader:
         """What is wrong in the workspace's files."""
         from ..memory.exam.doctor import examine
         from .chat.store import damaged
+        from .tasks.whole import transcripts
 
         spaces = self.workspace.spaces()
         chats = (problem for space in spaces for problem in damaged(space))
-        return DoctorResult((*examine(self._view), *unreadable(spaces, self._clock), *chats))
+        return DoctorResult((*examine(self._view), *unreadable(spaces, self._clock), *transcripts(spaces), *chats))
 
     def drafts(self, client: str | None = None, *, all_clients: bool = False, every: bool = False) -> DraftsResult:
         """Drafts that wait (with `every`: also those already decided), oldest first."""
@@ -139,9 +140,10 @@ class Reader:
         return tally(spaces, by, since=since, until=until, client=client)
 
     def history(self, client: str | None = None, *, limit: int = 50) -> HistoryResult:
-        """The latest commits of a space, newest first."""
-        commits = read_commits(self._view, self.workspace.space(client))
-        return HistoryResult(tuple(reversed(commits))[: max(0, limit)])
+        """The latest commits of a space, newest first, and what is lost of them."""
+        commits, unread = read_history(self._view, self.workspace.space(client))
+        lost = tuple(str(problem) for problem in unread if problem.level == "error")
+        return HistoryResult(tuple(reversed(commits))[: max(0, limit)], lost)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

@@ -470,9 +470,10 @@ class ContextResult:
 
 @dataclass(frozen=True)
 class HistoryResult:
-    """The answer of `history`: newest first."""
+    """The answer of `history`: newest first; `notices` tell what of it can't be read."""
 
     commits: tuple[Commit, ...]
+    notices: tuple[str, ...] = ()
 
     def as_json(self) -> Json:
         return {

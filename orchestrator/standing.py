@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
 from .tasks.dossier import OPEN, Dossier, dossiers, told
 from .tasks.events import AttemptStarted
 from .tasks.settle import Settled
-from .usage import bookings_on, totals
+from .usage import bookings_on, totals, unreadable
 from .views import draft_view, task_view
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         cards=cards,
         recovery_pending=held is None and bool(view.pending_paths()),
         suggestion=_suggestion(hurt, tasks, waiting, cards),
-        notices=(*_unbelieved(view), *told(spaces, clock)),
+        notices=(*_unbelieved(view), *told(spaces, clock), *_unsummed(spaces, now.date())),
         client_titles={id_: title for id_ in workspace.clients() if (title := client_title(view, id_))},
     )
 
@@ -138,6 +138,12 @@ def _unbelieved(view: View) -> tuple[str, ...]:
     """Why the redo log is passed over, when it was written elsewhere."""
     refused = view.refused()
     return () if refused is None else (str(refused),)
+
+
+def _unsummed(spaces: Sequence[Space], day: date) -> tuple[str, ...]:
+    """What this month cost and can't be read: without it the day's sum is too small."""
+    month = f"usage-{day:%Y-%m}.jsonl"
+    return tuple(str(problem) for space in spaces for problem in unreadable(space, lambda name: name == month))
 
 
 def _orchestrator(held: Holder) -> OrchestratorView:

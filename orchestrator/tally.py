@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..memory.workspace import Space
 from .results import UsageTotals
-from .usage import Booking, bookings
+from .usage import Booking, bookings, unreadable
 
 By = Literal["day", "model", "agent", "client"]
 HOUSE = "(house)"
@@ -74,7 +74,9 @@ def tally(
     first, last = since.isoformat() if since else None, until.isoformat() if until else None
     found: dict[str, list[Booking]] = {}
     name = _NAMES[by]
+    wrong: list[str] = []
     for space in spaces:
+        wrong += map(str, unreadable(space, lambda month: _may_hold(month, first, last)))
         for booking, time in bookings(space, lambda month: _may_hold(month, first, last)):
             day = time[:10]
             if (first is None or day >= first) and (last is None or day <= last):
@@ -82,7 +84,7 @@ def tally(
     rows = [_row(key, booked) for key, booked in found.items()]
     rows.sort(key=_by_day if by == "day" else _by_cost)
     everything = [booking for booked in found.values() for booking in booked]
-    return UsageResult(by, first, last, client, tuple(rows), _row("together", everything))
+    return UsageResult(by, first, last, client, tuple(rows), _row("together", everything), warnings=tuple(wrong))
 
 
 _NAMES: Mapping[By, Callable[[Space, Booking, str], str]] = {

@@ -13,8 +13,10 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Literal
 
+from ..memory.exam.records import record_problems
 from ..memory.guard import UnsafeFile, read_beneath
 from ..memory.links import LinkLeadsOut
+from ..memory.problem import Problem
 from ..memory.workspace import Space
 from ..subagents.model import Usage
 from .results import UsageTotals
@@ -120,6 +122,12 @@ def bookings(space: Space, months: Callable[[str], bool] = lambda name: True) ->
                     if booking.key not in seen:
                         seen.add(booking.key)
                         yield booking, time
+
+
+def unreadable(space: Space, months: Callable[[str], bool] = lambda name: True) -> Iterator[Problem]:
+    """The lines of a space that can't be read, so that what they cost is in no sum."""
+    for name, data in _months(space, months):
+        yield from record_problems(space.path(f"logs/{name}"), data.decode(errors="replace"))
 
 
 def totals(space: Space) -> Mapping[str, tuple[UsageTotals, float | None, float]]:

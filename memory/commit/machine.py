@@ -65,11 +65,21 @@ def write_counters(room: Path, counters: Counters, disk: files.Disk) -> None:
     files.replace(room.parent / COUNTERS, text.encode(), tmp=".epoch.new.tmp", sync=True, disk=disk)
 
 
+def unreadable(room: Path) -> tuple[str, ...]:
+    """Which of the small files are there and make no sense, by workspace path; a name of another folder makes sense."""
+    name = _text(room, MACHINE)
+    bad = [COUNTERS] if (room.parent / COUNTERS).exists() and read_counters(room) is None else []
+    bad += [MACHINE] if (room.parent / MACHINE).exists() and not _MACHINE.fullmatch(name.partition(" ")[0]) else []
+    return tuple(bad)
+
+
 def keep_ballast(room: Path, disk: files.Disk) -> None:
     """Hold some space of the disk, so that recovery can run when it is full; without it things work, too."""
     path = room / "ballast"
-    if not path.exists():
-        with suppress(OSError):
+    with suppress(OSError):
+        if path.exists() and path.lstat().st_size < _BALLAST_BYTES:
+            files.remove(path, disk=disk)
+        if not path.exists():
             files.create_exclusive(path, secrets.token_bytes(_BALLAST_BYTES), disk=disk)
 
 

@@ -310,6 +310,9 @@ class Pen:
         room, root = self._workspace.machine_room, self._workspace.root
         found = self._redo.read()
         counters = machine.read_counters(room)
+        for path in machine.unreadable(room):
+            message = "could not be read; it was made anew, what it counted is in logs/"
+            self._done.problems.append(Problem(path, 0, "machine_room_mended", "warning", message))
         epochs = [record.epoch for record in found.records]
         self._epoch = 1 + max([counters.epoch if counters else 0, *epochs])
         numbers = [sort_key(record.commit)[0] for record in found.records]
@@ -317,6 +320,9 @@ class Pen:
         self._count()  # from here on a holder that lost the lock finds another epoch
         self._lock.note(self._workspace, self._clock.now(), self._disk)
         self._machine = machine.read_machine(room) or machine.name_machine(room, new_machine, self._disk)
+        if counters is not None and not (root / REDO_LOG).exists():
+            message = "was missing; a new one was made, the history is in logs/"
+            self._done.problems.append(Problem(REDO_LOG, 0, "redo_made", "warning", message))
         torn = self._redo.prepare(found)
         if torn is not None:
             self._done.problems.append(torn)

@@ -29,6 +29,7 @@ from ..workspace import SHELVES, Space
 from .legible import judged, led_out, legible, names_in, without_path
 from .lint import front_problems, note_problems, text_problems
 from .names import is_left, name_problems
+from .records import record_problems
 from .shelf import ShelfExam, index_problems
 from .whole import folder_problems, lost_files, lost_history, room_problem
 
@@ -223,7 +224,9 @@ def _logs(view: View, space: Space, history: _History) -> Iterator[Problem]:
         text = legible(view, path) if name.endswith(".jsonl") else None
         if isinstance(text, Problem):
             yield text
-        elif text is not None and name.startswith("seals-"):
+            continue
+        yield from record_problems(path, text or "") if text is not None else ()
+        if text is not None and name.startswith("seals-"):
             seals += parse_seals(text)
         elif text is not None and name.startswith("commits-"):
             found, problems = parse_commits(text, path)

@@ -110,8 +110,9 @@ def history(
     from . import listing
 
     result = shell.service.history(shell.client, limit=limit)
+    shell.notes(result.notices)
     shell.answer(result, lambda: listing.commits(result, shell.terminal))
-    return 0
+    return 1 if result.notices else 0
 
 
 def _unmet(shell: Shell) -> tuple[str, ...]:
@@ -119,9 +120,9 @@ def _unmet(shell: Shell) -> tuple[str, ...]:
     settings = shell.service.workspace.settings
     if not settings.wishes.model_fields_set:
         return ()
-    from ..settings.grants import trust_file, trusted
+    from ..settings.grants import trust_file, trusted, unread
     from ..settings.setup import Setup
     from ..settings.trust import in_force
 
     notice = in_force(settings, Setup(trusted=trusted(trust_file()))).notice
-    return () if notice is None else (notice,)
+    return tuple(filter(None, (unread(trust_file()), notice)))

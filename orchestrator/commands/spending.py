@@ -24,20 +24,20 @@ _CAPS = {
 def used(result: "UsageResult", terminal: Terminal) -> str:
     """The range that was understood, a row each, and the sum."""
     lines = [f"By {result.by}, from {result.since or 'the beginning'} to {result.until or 'today'}:\n\n"]
+    told = [wrap(f"note: {one_line(warning)}\n", terminal.columns) for warning in result.warnings]
     if not result.rows:
-        return lines[0] + "No model calls were booked.\n"
+        return "".join((*lines, "No model calls were booked.\n", *told))
     rows = [_HEAD, *(_used(row) for row in result.rows)]
     if len(result.rows) > 1:
         rows.append(_used(result.totals))
     lines.append(_right(rows, terminal))
     if unknown := result.totals.unpriced_tokens:
-        told = f"{unknown:,} tokens have no known price and are in no sum of money (onepen config show)"
-        lines.append(wrap(told + "\n", terminal.columns))
+        words = f"{unknown:,} tokens have no known price and are in no sum of money (onepen config show)"
+        lines.append(wrap(words + "\n", terminal.columns))
     if result.totals.lost_calls:
         lost = count(result.totals.lost_calls, "call")
         lines.append(wrap(f"{lost} gave no whole reply; what they used is in the sums\n", terminal.columns))
-    lines += [wrap(f"note: {one_line(warning)}\n", terminal.columns) for warning in result.warnings]
-    return "".join(lines)
+    return "".join((*lines, *told))
 
 
 def _used(row: "UsageRow") -> tuple[str, ...]:

@@ -94,6 +94,8 @@ def trust(
     if sum((yes, sha256 is not None, listed, revoke)) > 1:
         raise BadText("--yes, --sha256, --list and --revoke don't go together")
     file = grants.trust_file()
+    if (lost := grants.unread(file)) is not None:
+        shell.note(lost)
     if listed:
         all_ = Allowed(grants.grants(file))
         shell.answer(all_, all_.people)

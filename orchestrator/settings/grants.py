@@ -84,6 +84,15 @@ def trusted(path: Path) -> frozenset[str]:
     return frozenset(grant.sha256 for grant in grants(path))
 
 
+def unread(path: Path) -> str | None:
+    """What a person should know of lines that can't be read any more; raises TrustUnreadable."""
+    bad = [number for number, line in enumerate(_lines(path), 1) if line is None]
+    if not bad:
+        return None
+    where = f"line {bad[0]}" if len(bad) == 1 else f"{len(bad)} lines, the first of them {bad[0]},"
+    return f"{path}: {where} can't be read, so what was allowed there is no longer: allow it again (onepen trust)"
+
+
 def allow(path: Path, workspace: str, root: Path, wishes: Iterable[Wish], time: str) -> None:
     """Remembers that the person allowed these; raises TrustUnreadable or an OSError."""
     _lines(path)
@@ -119,8 +128,9 @@ def _lines(path: Path) -> Iterator[object]:
 
 
 def _parsed(text: str) -> Iterator[object]:
-    for line in text.split("\n"):
+    """Each line that is not blank; None for one that can't be read."""
+    for line in filter(str.strip, text.split("\n")):
         try:
             yield json.loads(line)
         except (ValueError, RecursionError):
-            continue
+            yield None

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from ...memory.exam.records import is_record
 from ...subagents.messages import BadMessage, Message, block_dict, parse_blocks, parse_message
 from ...subagents.model import LostCall, ModelReply, Usage
 from .premises import append_line
@@ -99,6 +100,16 @@ def shown_in(transcript: Path) -> Iterator[str]:
                         content = block.get("content") if isinstance(block, dict) else None
                         if isinstance(content, str) and (page := _PAGE.match(content)) is not None:
                             yield page[1]
+
+
+def is_whole(transcript: Path) -> bool:
+    """Whether everything that was written to a transcript can be read, but for a last line that a crash cut short."""
+    try:
+        data = transcript.read_bytes()
+    except FileNotFoundError:
+        return False
+    ended = data.decode(errors="replace").split("\n")[:-1]
+    return bool(ended) and all(map(is_record, filter(None, ended)))
 
 
 def read_transcript(path: Path) -> tuple[Mapping[str, object], ...]:

@@ -274,9 +274,26 @@ def test_while_a_pen_is_held_its_work_is_no_problem(root: Path) -> None:
 
 def test_nothing_is_written(root: Path) -> None:
     put(root, "projects/dyes.md", "# Dyes\n")
-    before = {path: path.stat() for path in root.rglob("*")}
+
+    def stands() -> dict[Path, tuple[object, ...]]:
+        """All but the time of access, which reading sets."""
+        return {path: (*(s := path.stat())[:7], s.st_mtime_ns, s.st_ctime_ns) for path in root.rglob("*")}
+
+    before = stands()
     examine(View(open_workspace(root)))
-    assert {path: path.stat() for path in root.rglob("*")} == before
+    assert stands() == before
+
+
+def test_lines_of_logs_that_cannot_be_read_are_told(root: Path) -> None:
+    put(root, "logs/usage-2026-11.jsonl", '{"v": 1, "task": "t"}\n{"v": 1}{"v": 1}\n{"v":')
+    put(root, "logs/usage-2026-10.jsonl", "")
+    put(root, "logs/seals-2026-11.jsonl", "<<<<<<< HEAD\n")
+    assert found(root) == [
+        ("logs/seals-2026-11.jsonl", 1, "seal_unreadable", "warning"),
+        ("logs/usage-2026-10.jsonl", 0, "log_empty", "error"),
+        ("logs/usage-2026-11.jsonl", 2, "usage_unreadable", "error"),
+        ("logs/usage-2026-11.jsonl", 3, "usage_unreadable", "error"),
+    ]
 
 
 def test_two_thousand_cards_are_examined_in_time(root: Path) -> None:

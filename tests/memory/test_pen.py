@@ -248,6 +248,32 @@ def test_the_same_key_is_committed_once_also_in_a_clone(workspace: Workspace, tm
             pen.commit(REFIRE)
 
 
+@pytest.mark.parametrize("left", [b"", b'{"a":1}{"a":2}', b"\xff 1\n"])
+def test_small_files_that_make_no_sense_are_made_anew_and_it_is_said(workspace: Workspace, left: bytes) -> None:
+    with open_pen(workspace) as pen:
+        pen.commit(REFIRE)
+    for name in ("epoch", "machine", "ballast"):
+        (workspace.machine_room / name).write_bytes(left)
+    with open_pen(workspace) as pen:
+        assert [(p.path, p.kind) for p in pen.recovered] == [
+            (".onepen/epoch", "machine_room_mended"),
+            (".onepen/machine", "machine_room_mended"),
+        ]
+        assert pen.commit(Change(None, "x", "user:ana", log=(("note", "x"),))).id.startswith("c2-")
+    with open_pen(workspace) as pen:
+        assert pen.recovered == ()
+    assert (workspace.machine_room / "ballast").stat().st_size == 1 << 20
+
+
+def test_a_redo_log_that_is_gone_is_made_anew_and_it_is_said(workspace: Workspace) -> None:
+    with open_pen(workspace) as pen:
+        assert pen.recovered == ()
+        pen.commit(REFIRE)
+    (workspace.machine_room / "redo/log").unlink()
+    with open_pen(workspace) as pen:
+        assert [p.kind for p in pen.recovered] == ["redo_made"]
+
+
 def test_numbers_go_on_when_the_machine_room_is_lost(workspace: Workspace) -> None:
     note = Change(ClientId("acme"), "x", "user:ana", log=(("note", "x"),))
     with open_pen(workspace) as pen:

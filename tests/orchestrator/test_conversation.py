@@ -10,6 +10,7 @@ import pytest
 from onepen.orchestrator.tasks.conversation import Conversation, Prefix, not_an_extension
 from onepen.orchestrator.tasks.transcript import (
     Spent,
+    is_whole,
     read_transcript,
     shows_inputs,
     spent_in,
@@ -210,6 +211,18 @@ def test_torn_and_foreign_lines_of_a_transcript_are_passed_over(tmp_path: Path) 
     path.write_bytes(b"\xff\xfe\n[]\n" + path.read_bytes() + b'{"v": 1, "kind": "reply", "requ')
     assert stored_replies([path]) == whole
     assert stored_replies([tmp_path / "none.jsonl"]) == {}
+
+
+@pytest.mark.parametrize("left", [b"", b'{"v":', b'{"v": 1}{"v": 1}', b'{"v": 1}{"v": 1}\n{"v": 1}\n'])
+def test_a_damaged_transcript_is_not_whole(tmp_path: Path, left: bytes) -> None:
+    path = tmp_path / "1.jsonl"
+    assert not is_whole(path)
+    talk(conversation(path), TASK)
+    assert is_whole(path)
+    path.write_bytes(path.read_bytes() + b'{"v": 1, "kind": "rep')
+    assert is_whole(path), "a last line that a crash cut short"
+    path.write_bytes(left)
+    assert not is_whole(path)
 
 
 def test_whether_inputs_were_seen_is_told_by_the_transcript(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from onepen.memory.ids import AgentId
 from onepen.memory.settings import SettingsUnreadable, WorkspaceSettings, parse_settings
 from onepen.orchestrator.gateway.account import Caps
 from onepen.orchestrator.service import DelegateRequest, Service
-from onepen.orchestrator.settings.grants import TrustUnreadable, allow, grants, revoke, trusted
+from onepen.orchestrator.settings.grants import TrustUnreadable, allow, grants, revoke, trusted, unread
 from onepen.orchestrator.settings.setup import Profile, Secret, Setup
 from onepen.orchestrator.settings.trust import Wish, agent_wish, in_force, table_wish, together
 
@@ -140,6 +140,17 @@ def test_an_agents_wish_is_bound_to_its_file() -> None:
 
 
 # -- what is remembered ------------------------------------------------------------------------------------------------
+
+
+def test_lines_that_cannot_be_read_allow_nothing_and_are_told(tmp_path: Path) -> None:
+    file, wish = tmp_path / "trust.jsonl", wish_of(settings())
+    allow(file, "kilnhouse7", tmp_path, (wish,), AT)
+    assert unread(file) is None
+    file.write_text(file.read_text() + '{"v": 1\n{}{}\n')
+    assert trusted(file) == {wish.sha256}
+    assert "2 lines, the first of them 2, can't be read" in str(unread(file))
+    file.write_text("")
+    assert trusted(file) == frozenset() and unread(file) is None
 
 
 def test_it_is_remembered_in_a_file_for_nobody_else(tmp_path: Path) -> None:
