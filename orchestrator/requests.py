@@ -11,11 +11,15 @@ from .results import DraftView
 
 @dataclass(frozen=True)
 class ProgressLine:
-    """Something that a person may want to see while a task runs: which task, and one line of text."""
+    """Something that a person may want to see while a task runs: which task, and one line of text.
+
+    A `lasting` line is not drawn over: who looks at the screen later should still find it.
+    """
 
     task: str
     agent: str
     text: str
+    lasting: bool = False
 
 
 Progress = Callable[[ProgressLine], None]

@@ -247,9 +247,9 @@ class Service(Writer):
         chosen = in_force(self.workspace.settings, self._setup() if setup is None else setup).setup
         self._secrets().learn(chosen.secrets())
 
-        def say(dossier: Dossier, text: str) -> None:
+        def say(dossier: Dossier, text: str, *, lasting: bool = False) -> None:
             if on_progress is not None:
-                on_progress(ProgressLine(dossier.task, dossier.sheet.agent, text))
+                on_progress(ProgressLine(dossier.task, dossier.sheet.agent, text, lasting))
 
         return Work(
             self._desk(dry_run),

@@ -11,7 +11,7 @@ from ...memory.recall.analysis import asked, terms
 from ...memory.recall.passage import is_heading
 from ...staging.phrases import NOTHING_FOUND
 from ...staging.question import questions
-from ...staging.quotes import QuoteImpossible, render_quote
+from ...staging.quotes import QuoteImpossible, parse_quote, render_quote
 from ...subagents.messages import Block, Message, Text, ToolResult, ToolUse
 from ...subagents.page import parse_page
 from ..extractive.excerpt import distinct, excerpt
@@ -24,6 +24,8 @@ ANSWERING, NEAR = 0.5, 0.72
 _WHERE = ["cards", "log", "research"]  # an earlier chat that asked the same is no answer
 NO_PROSE = "(The offline model quotes what stands in memory; it writes no prose.)"
 
+_MOST_LINES = 5
+_BOOKED = re.compile(r"- \S+ \[(?:added|draft)\] ")  # that a card came into being answers nothing
 _HIT = re.compile(r"(?P<path>[^\n:]+):(?P<line>[1-9]\d*)(?: \((?P<day>[\d-]+)\))?: (?P<text>.*)")
 
 
@@ -121,15 +123,31 @@ def _reads(told: _Told, hits: Sequence[_Hit]) -> Iterator[Block]:
 def _quotes(question: str, hits: Sequence[_Hit], pages: Mapping[str, Mapping[int, str]]) -> Iterator[str]:
     """Quotes as they stand: of cards what was read there, of day logs the line itself."""
     read = [h for h in hits if h.line in pages.get(h.path, {}) and h.line > _front_end(pages[h.path])]
-    found = [excerpt(h.path, pages[h.path], h.line, question) for h in read]
-    cards = [one.render() for one in distinct((one for one in found if one is not None), MOST_QUOTES)]
+    passages = dict.fromkeys(text for h in read if (text := _passage(h, pages[h.path])) is not None)
+    found = (
+        excerpt(h.path, pages[h.path], h.line, question) for h in read if parse_quote(pages[h.path][h.line]) is None
+    )
+    said = [one for one in found if one is not None and not all(is_heading(p.text) for p in one.pieces)]
+    cards = [*passages, *(one.render() for one in distinct(said, MOST_QUOTES))][:MOST_QUOTES]
     yield from cards
     for hit in hits[: MOST_QUOTES - len(cards)]:
-        if hit.path not in pages:
+        if hit.path not in pages and not _BOOKED.match(hit.text):
             try:
                 yield render_quote(hit.text, hit.path, hit.line)
             except QuoteImpossible:
                 continue
+
+
+def _passage(hit: _Hit, lines: Mapping[int, str]) -> str | None:
+    """Quotes that a card holds, the one that was found and its neighbours, as they stand there; None for other text."""
+    if parse_quote(lines[hit.line]) is None:
+        return None
+    first = last = hit.line
+    while last - first + 1 < _MOST_LINES and parse_quote(lines.get(last + 1, "")) is not None:
+        last += 1
+    while last - first + 1 < _MOST_LINES and parse_quote(lines.get(first - 1, "")) is not None:
+        first -= 1
+    return "\n".join([*(lines[n] for n in range(first, last + 1)), f"({hit.path}:{first}-{last})"])
 
 
 def _front_end(lines: Mapping[int, str]) -> int:

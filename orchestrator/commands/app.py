@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,6 +22,7 @@ from .table import ABOUT, EXAMPLES, GROUPS, ROWS, Row
 from .terminal import look
 from .text import wrap
 
+_CLAUSE = re.compile(r"[:;] ")  # a list of commands has room for what stands before it
 _NARROW = 52  # below this many columns the parser's own help runs over the edge
 
 
@@ -75,7 +77,8 @@ def program() -> typer.Typer:
     for row in ROWS:
         group, _, name = row.name.rpartition(" ")
         into = groups[group] if group else app
-        into.command(name, cls=_Command, add_help_option=False, help=row.summary)(_wired(row))
+        brief = f"{_CLAUSE.split(row.summary, maxsplit=1)[0].rstrip('.')}."
+        into.command(name, cls=_Command, add_help_option=False, help=row.summary, short_help=brief)(_wired(row))
     for name, group_app in groups.items():
         group_app.callback()(_group)
         app.add_typer(group_app, name=name)

@@ -44,7 +44,7 @@ def listed(result: "DraftsResult", terminal: Terminal) -> str:
 def _row(draft: "DraftView") -> tuple[str, ...]:
     place = f"clients/{draft.client}/{draft.target}" if draft.client else draft.target
     flags = count(len(draft.findings), "finding") if draft.findings and draft.undecided else ""
-    words = (draft.agent, draft.provenance, draft.created[:16].replace("T", " "), flags)
+    words = (draft.agent, flags, draft.provenance, draft.created[:16].replace("T", " "))  # a narrow screen cuts the end
     return (draft.id, draft.status, one_line(place), one_line(", ".join(filter(None, words))))
 
 

@@ -97,7 +97,7 @@ def _system(error: OSError) -> str:
 def _usage(error: typer.TyperException) -> Failure:
     context: typer.Context | None = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "onepen"
-    message = one_line(error.format_message()).rstrip(".")
+    message = one_line(error.format_message()).rstrip(".").replace("Value error, ", "")
     if message.startswith("No such option") and context is not None and _takes_text(context):
         message += "; text that begins with '-' goes behind '--'"
     return Failure(message, f"{command} --help", error.exit_code)

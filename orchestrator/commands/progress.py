@@ -32,7 +32,10 @@ class PlainProgress:
         self._said: dict[str, float] = {}
 
     def line(self, line: "ProgressLine") -> None:
-        """Say it if the task is new or was quiet for thirty seconds."""
+        """Say it if the task is new or was quiet for thirty seconds, and a lasting line at once."""
+        if line.lasting:
+            self._tell(f"{line.task} {line.agent}: {one_line(line.text)}\n")
+            return
         now = self._seconds()
         if now - self._said.get(line.task, -_QUIET_SECONDS) >= _QUIET_SECONDS:
             self._said[line.task] = now
@@ -54,6 +57,9 @@ class LiveProgress:
     def line(self, line: "ProgressLine") -> None:
         from rich.text import Text
 
+        if line.lasting:  # above the line that is redrawn
+            self._status.console.print(Text(f"{line.task} {line.agent}: {one_line(line.text)}"), soft_wrap=False)
+            return
         self._tasks.add(line.task)
         many = f"{len(self._tasks)} tasks, " if len(self._tasks) > 1 else ""
         text = f"{many}{line.task} {line.agent}: {one_line(line.text)}"

@@ -120,7 +120,7 @@ ROWS: tuple[Row, ...] = (
     Row(
         "status",
         reading.status,
-        "Say what runs, what waits for you, and which time zone dates the day logs.",
+        "Say what runs, what waits for you, and what was spent today.",
         ("onepen status", "onepen status --json"),
         _STATUS,
     ),

@@ -13,6 +13,7 @@ from .answering import Follower, rehearsed_line
 from .failure import BadText, told
 from .options import DryRun, Foreground, Profile
 from .shell import MOST_TASK, Shell
+from .text import count
 from .working import resolved
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..tasks.answer import TurnResult
 
 _PROMPT = "> "
+_HELP = "/quit ends the chat, /drafts lists drafts, /usage tells what it cost; all else is said to the agent"
 
 _Model = Annotated[
     str | None, typer.Option("--model", metavar="ID", help="The model: a name, offline, or scripted:FILE in tests.")
@@ -114,8 +116,10 @@ class _Chat:
                     self._drafts()
                 case "/usage":
                     self._usage()
+                case "/help" | "/?":
+                    self._shell.note(_HELP)
                 case command if command.startswith("/") and " " not in command:
-                    self._shell.note(f"{command}: no such command; there are /quit, /drafts and /usage")
+                    self._shell.note(f"{command}: no such command; there are /quit, /drafts, /usage and /help")
                 case _:
                     code = self._turn(words) or code
         return code
@@ -147,7 +151,7 @@ class _Chat:
         cost = f"${sum(known):.4f}" + (" and what has no known price" if len(known) < len(usages) else "")
         total = f"in {sum(u.input for u in usages):,}, cache write {sum(u.cache_write for u in usages):,}, "
         total += f"cache read {sum(u.cache_read for u in usages):,}, out {sum(u.output for u in usages):,}"
-        self._shell.note(f"{len(usages)} answers since you began: {total} · {cost}")
+        self._shell.note(f"{count(len(usages), 'answer')} since you began: {total} · {cost}")
 
 
 def _lines(shell: Shell) -> Iterator[str]:

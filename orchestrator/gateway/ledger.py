@@ -211,4 +211,7 @@ def _texts(request: ModelRequest) -> Iterator[str]:
 
 
 def _said(value: float, short: Short) -> str:
-    return f"{value:,.0f} tokens" if short.tokens else f"{value:.2f} US$"
+    if short.tokens:
+        return f"{value:,.0f} tokens"
+    cents = abs(value - round(value, 2)) < _DUST or value >= 1  # a budget of a tenth of a cent is no budget of nothing
+    return f"${value:,.2f}" if cents else f"${value:,.4f}"

@@ -75,7 +75,8 @@ class Calls:
 
         def progress(line: ProgressLine) -> None:
             job.know([line.task])
-            job.tell({"event": "progress", "task": line.task, "agent": line.agent, "text": line.text})
+            lasting = {"lasting": True} if line.lasting else {}
+            job.tell({"event": "progress", "task": line.task, "agent": line.agent, "text": line.text, **lasting})
 
         def made(tasks: "tuple[TaskView, ...]") -> None:
             job.know([task.task for task in tasks])

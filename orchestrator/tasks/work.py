@@ -66,6 +66,12 @@ class _Wanted:
     model: str
 
 
+class Say(Protocol):
+    """Tells a person of a task; a `lasting` line stays on the screen."""
+
+    def __call__(self, dossier: Dossier, text: str, *, lasting: bool = False) -> None: ...
+
+
 class Work:
     """One session of work; `say` gets lines for people."""
 
@@ -77,7 +83,7 @@ class Work:
         models: Models,
         setup: Setup,
         user: str,
-        say: Callable[[Dossier, str], None],
+        say: Say,
         stop: StopSign,
         made: OnMade | None = None,
     ) -> None:
@@ -287,7 +293,8 @@ class Work:
             taken = snapshot.take(self._desk.view, dossier.space)
             texts = (*system_blocks(taken.files, definition), str(tools()), dossier.sheet.text)
             caps = self._account(dossier, definition.id).caps
-            self._say(dossier, announced(model, served.price, sum(map(estimate, texts)), caps))
+            line = announced(model, served.price, sum(map(estimate, texts)), caps)
+            self._say(dossier, line, lasting=True)
 
     def _account(self, dossier: Dossier, agent: AgentId) -> Account:
         """On whose account an agent works for a task; what its earlier attempts cost counts."""

@@ -56,6 +56,25 @@ def test_the_live_line_shows_markup_as_text_and_is_cut() -> None:
     assert "t1 researcher: [red]reads[/red] a r…" in screen.getvalue()
 
 
+def test_a_lasting_line_is_said_at_once_and_stays_on_the_screen() -> None:
+    said: list[str] = []
+    plain = PlainProgress(said.append, lambda: 0.0)
+    lines = (
+        ProgressLine("t1", "writer", "the first paid work here", lasting=True),
+        ProgressLine("t1", "writer", "starts"),
+    )
+    for line in lines:
+        plain.line(line)
+    assert said == ["t1 writer: the first paid work here\n", "t1 writer: starts\n"]
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=40, color_system=None)
+    status = console.status("starting")
+    live = LiveProgress(status, 40)
+    for line in lines:
+        live.line(line)
+    assert screen.getvalue().startswith("t1 writer: the first paid work here\n")
+
+
 def test_the_summary_of_a_task_that_failed_says_why() -> None:
     failed = TaskView(
         task="t2", agent="writer", client=None, status="failed", attempts=3, text="x", seconds=1, reason="it crashed"

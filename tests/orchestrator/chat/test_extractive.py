@@ -35,3 +35,17 @@ def test_an_earlier_question_is_no_answer_and_a_chat_goes_on(offline: Parlour) -
     again = offline.turn("Where does the moon live?", session=first.session)
     assert again.turn == 2 and again.answer.startswith("Nothing in what I read answers this.")
     assert "soak" in offline.turn("How long do we soak?", session="last").answer
+
+
+def test_quotes_in_a_finding_are_shown_as_they_stand_with_the_place_of_the_finding(offline: Parlour) -> None:
+    quoted = '> "Fire L4 at cone 6." (inputs/n.md:3)\n> "Hold it for a quarter of an hour." (inputs/n.md:4)'
+    offline.service.add_research("Firing L4", text=f"{quoted}\n")
+    result = offline.turn("At which cone do we fire L4?")
+    assert f"{quoted}\n(research/firing-l4.md:" in result.answer and '""' not in result.answer
+    assert result.answer.count("quarter of an hour") == 1
+    assert result.sources and all(source.startswith("research/firing-l4.md:") for source in result.sources)
+
+
+def test_a_title_alone_and_a_line_about_a_new_card_answer_nothing(offline: Parlour) -> None:
+    offline.service.add_project("Tall chimney")
+    assert offline.turn("How tall is the chimney?").answer.startswith("Nothing in what I read answers this.")

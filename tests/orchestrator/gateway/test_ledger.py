@@ -48,8 +48,14 @@ def test_a_call_that_fits_nohow_says_which_budget_it_is() -> None:
     assert found == Short("task", False, 1.0, 0.9, 0.2)
     assert OverBudget(account(), found).hint == "onepen config show"
     error = OverBudget(replace(account(), ceiling_usd=5.0), found)
-    assert error.message == "the budget of t1: 0.90 US$ of 1.00 US$ are spent, and the next call may cost 0.20 US$"
+    assert error.message == "the budget of t1: $0.90 of $1.00 are spent, and the next call may cost $0.20"
     assert (error.hint, error.exit_code) == ("onepen resume t1 --budget USD", 4)
+
+
+def test_a_budget_of_less_than_a_cent_is_not_told_as_nothing() -> None:
+    found = Ledger().reserve(account(task_usd=0.0004), Amount(0.0921), DAY)
+    assert isinstance(found, Short)
+    assert "$0.00 of $0.0004 are spent, and the next call may cost $0.0921" in OverBudget(account(), found).message
 
 
 def test_the_day_counts_for_all_clients_and_a_clients_day_for_itself() -> None:

@@ -28,7 +28,7 @@ from onepen.testing.pool import InProcessPool
 T = TypeVar("T")
 MODEL = "claude-sonnet-5-5"
 EACH = {"input": 0, "output": 6_000}
-"""What a call is said to use: 0.09 US$ at the price below."""
+"""What a call is said to use: $0.09 at the price below."""
 
 
 def with_service(root: Path, api: MessagesApi, work: Callable[[Service], Awaitable[T]], *, day_usd: float = 5.0) -> T:
