@@ -136,7 +136,9 @@ class Shell:
 
         found = self.finder.holder()
         if found is not None and found.socket:
-            raise PenHeld(str(self.root), found)
+            held = PenHeld(str(self.root), found)
+            held.hint = "onepen down, or the same without --foreground"
+            raise held
 
     @cached_property
     def request(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from .failure import BadText, NeedsAnswer
 from .options import DryRun
 from .shell import Shell
-from .text import count, one_line
+from .text import count, one_line, wrap
 
 if TYPE_CHECKING:
     from ...memory.workspace import Workspace
@@ -98,7 +99,7 @@ def trust(
         shell.note(lost)
     if listed:
         all_ = Allowed(grants.grants(file))
-        shell.answer(all_, all_.people)
+        shell.answer(all_, partial(_told, shell, all_))
         return 0
     from ...memory.clock import SystemClock
     from ...memory.workspace import open_workspace
@@ -109,20 +110,24 @@ def trust(
     if revoke:
         held = tuple(grant for grant in grants.grants(file) if grant.workspace == settings.id)
         back = Allowed(held if dry_run else grants.revoke(file, settings.id, now), revoked=True, dry_run=dry_run)
-        shell.answer(back, back.people)
+        shell.answer(back, partial(_told, shell, back))
         return 0
     asked = _asked(workspace, grants.trusted(file), dry_run)
     if not asked.open:
-        shell.answer(asked, asked.people)
+        shell.answer(asked, partial(_told, shell, asked))
         return 0
     if not dry_run:
         _agreed(shell, asked, yes=yes, sha256=sha256)
         grants.allow(file, settings.id, workspace.root, asked.open, now)
     after = Wishes(asked.workspace, asked.title, asked.wishes, grants.trusted(file), asked.sha256, dry_run)
-    shell.answer(after, after.people)
+    shell.answer(after, partial(_told, shell, after))
     if not dry_run:
         shell.note("Allowed as it stands now; whatever changes in it is asked for again (undo: onepen trust --revoke)")
     return 0
+
+
+def _told(shell: Shell, result: Wishes | Allowed) -> str:
+    return wrap(result.people(), shell.terminal.columns)
 
 
 def _agreed(shell: Shell, asked: Wishes, *, yes: bool, sha256: str | None) -> None:
@@ -132,7 +137,7 @@ def _agreed(shell: Shell, asked: Wishes, *, yes: bool, sha256: str | None) -> No
         raise NeedsAnswer("trust: --sha256 is not the hash of what is wished now", hint="onepen trust")
     if yes or sha256 is not None:
         return
-    shell.tell(asked.people())
+    shell.tell(_told(shell, asked))
     what = "trust: nothing was allowed"
     if not shell.agrees("Allow all of it?", what=what, hint=way):
         raise NeedsAnswer(what, hint="onepen trust")

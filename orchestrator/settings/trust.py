@@ -102,9 +102,9 @@ def _lines(said: "WishSettings") -> tuple[str, ...]:
         (said.model, "work with model {}, where neither a command nor your own config names one"),
         (said.profile, "use profile {} of your config, where neither a command nor your config names one"),
         (said.review, "let what is quoted word for word become memory without a person, where the policy allows it"),
-        (said.task_usd, "spend up to {} USD on one task"),
-        (said.day_usd, "spend up to {} USD a day"),
-        (said.client_day_usd, "spend up to {} USD a day for one client"),
+        (said.task_usd, "spend up to ${:,.2f} on one task"),
+        (said.day_usd, "spend up to ${:,.2f} a day"),
+        (said.client_day_usd, "spend up to ${:,.2f} a day for one client"),
         (said.task_tokens, "use up to {:,} tokens for one task"),
         (said.day_tokens, "use up to {:,} tokens a day"),
     )

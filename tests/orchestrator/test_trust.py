@@ -98,7 +98,7 @@ def test_how_it_is_written_down_makes_no_difference() -> None:
 def test_each_wish_is_told_in_words() -> None:
     lines = wish_of(settings()).lines
     assert len(lines) == 4
-    assert "model opus" in lines[0] and "profile work" in lines[1] and "4.0 USD on one task" in lines[3]
+    assert "model opus" in lines[0] and "profile work" in lines[1] and "$4.00 on one task" in lines[3]
 
 
 def test_a_workspace_without_wishes_is_not_asked_about() -> None:

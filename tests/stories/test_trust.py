@@ -36,7 +36,7 @@ def test_a_wish_counts_as_long_as_it_stands_as_it_was_allowed(onepen: Program) -
     assert "onepen trust" in onepen.ok("status", cwd=ws).err
 
     silent = onepen("trust", cwd=ws)
-    assert silent.code == 3 and "quoted word for word" in silent.err and "4.0 USD on one task" in silent.err
+    assert silent.code == 3 and "quoted word for word" in silent.err and "$4.00 on one task" in silent.err
     found = re.search(r"onepen trust --sha256 ([0-9a-f]{64})", silent.err)
     assert found is not None
     assert onepen("trust", "--sha256", "0" * 64, cwd=ws).code == 3

@@ -250,6 +250,7 @@ def test_foreground_needs_no_orchestrator_and_leaves_none(home: Home) -> None:
     home("up")
     ran = home.onepen("-C", "ws", "delegate", "Find it", "--model", "scripted:script.json", "--foreground")
     assert (ran.code, "the pen is held by process" in ran.err) == (5, True)
+    assert "onepen down" in " ".join(ran.err.split())
 
 
 def test_a_start_that_fails_is_told_with_its_reason(home: Home) -> None:
