@@ -4,14 +4,19 @@ A `ToolUse.input` is whatever the model gave: an object by the API's rules, but 
 so that only `tools` may believe it, after validation.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain, count
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from .errors import SubagentFault
+
+_UNSENDABLE = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_ID = 200
 
 
 @dataclass(frozen=True)
@@ -131,6 +136,26 @@ def _message() -> TypeAdapter[Message]:
 @cache
 def _blocks() -> TypeAdapter[tuple[Block, ...]]:
     return TypeAdapter(tuple[Block, ...])
+
+
+def told_apart(content: Sequence[Block], taken: Iterable[str]) -> tuple[Block, ...]:
+    """The blocks with ids of tool calls that a conversation with the ids `taken` can be sent with.
+
+    Some servers count anew in each reply, give no ids, or ones that they themselves refuse when they come back.
+    """
+    used = set(taken)
+    blocks: list[Block] = []
+    for block in content:
+        if isinstance(block, ToolUse):
+            own = _UNSENDABLE.sub("_", block.id)[:_LONGEST_ID] or "call"
+            block = replace(block, id=next(name for name in chain((own,), _numbered(own)) if name not in used))
+            used.add(block.id)
+        blocks.append(block)
+    return tuple(blocks)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    return (f"{name}_{n}" for n in count(2))
 
 
 def first_error(error: ValidationError) -> str:

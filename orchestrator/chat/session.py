@@ -7,7 +7,7 @@ were refused, turns that got no answer, words of a reply that was cut.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...subagents.messages import Block, Message, Text, ToolResult, ToolUse
+from ...subagents.messages import Block, Message, Text, ToolResult, ToolUse, told_apart
 from ...subagents.model import ToolSpec
 from ..gateway.account import Amount
 from .lines import Asked, Begun, Ended, Line, Lost, Made, Replied, Resulted
@@ -100,16 +100,8 @@ def open_calls(session: Session) -> tuple[OpenCall, ...]:
 
 
 def unlike(content: Sequence[Block], session: Session) -> tuple[Block, ...]:
-    """The blocks with ids of tool calls that this chat hasn't seen: some servers count anew in each reply."""
-    taken = {use.id for line in session.lines if isinstance(line, Replied) for use in _calls(line)}
-    blocks: list[Block] = []
-    for block in content:
-        if isinstance(block, ToolUse):
-            names = (block.id or "call", *(f"{block.id or 'call'}_{n}" for n in range(2, len(taken) + 3)))
-            block = replace(block, id=next(name for name in names if name and name not in taken))
-            taken.add(block.id)
-        blocks.append(block)
-    return tuple(blocks)
+    """The blocks with ids of tool calls that this chat hasn't seen."""
+    return told_apart(content, (use.id for line in session.lines if isinstance(line, Replied) for use in _calls(line)))
 
 
 def messages(session: Session) -> tuple[Message, ...]:

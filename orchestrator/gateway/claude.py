@@ -75,6 +75,9 @@ class Claude:
                         ear.usage = accumulator.usage
                         if words:
                             ear.text(words)
+            if not accumulator.whole:
+                raise CallBroken(Again(f"{place}: the stream ended before the reply was whole"))
+            reply = accumulator.reply()
         except StreamError as e:
             raise CallBroken(self._judged(e.answered, headers, place)) from e
         except anthropic.APIStatusError as e:
@@ -85,11 +88,8 @@ class Claude:
             raise CallBroken(self._unheard(e.__cause__ or e, place)) from e
         except httpx2.TransportError as e:
             raise CallBroken(self._unheard(e, place)) from e
-        except ValueError as e:
-            raise CallBroken(Again(f"{place}: the stream can't be read: {e}")) from e
-        if not accumulator.whole:
-            raise CallBroken(Again(f"{place}: the stream ended before the reply was whole"))
-        reply = accumulator.reply()
+        except (ValueError, RecursionError) as e:
+            raise CallBroken(Again(f"{place}: the stream can't be read: {_one_line(e)}")) from e
         self._clients.probe.replied(place, request, reply)
         return reply
 

@@ -86,15 +86,17 @@ def _made(profile: Profile, address: str) -> "anthropic.AsyncAnthropic":
     own = profile.base_url is not None
     if key is None and token is None:
         key = _NO_KEY
-    return AsyncAnthropic(
+    client = AsyncAnthropic(
         api_key=key,
         auth_token=token if key is None else None,
         base_url=address,
         max_retries=0,
         open_telemetry=False,
-        # Servers that learnt the older form of the API look for the key there.
-        default_headers={"X-Api-Key": key} if own and key is not None else None,
         http_client=DefaultAsyncHttpxClient(
             base_url=address, follow_redirects=False, trust_env=not on_this_machine(address)
         ),
     )
+    # In the place of what the library took from ANTHROPIC_CUSTOM_HEADERS: it may be another account's key. Servers
+    # that learnt the older form of the API look for the key in X-Api-Key.
+    client._custom_headers = {"X-Api-Key": key} if own and key is not None else {}
+    return client

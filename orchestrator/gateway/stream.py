@@ -5,13 +5,19 @@ a tool's input is JSON as a whole or stays the text that came, and a reply is wh
 """
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ...subagents.messages import Block, Opaque, Text, ToolUse, mend, well_formed
 from ...subagents.model import ModelReply, Usage
 from .failure import Answered
+
+DEEPEST = 64
+"""Levels of a tool's input, or of any other block: no tool needs four, and a thousand are no bug of a model."""
+
+_MOST_TOKENS = 10**9
 
 _COUNTERS = {
     "input_tokens": "input",
@@ -71,9 +77,12 @@ class Accumulator:
         )
 
     def _count(self, usage: object) -> None:
-        """The API's counters are sums so far, each event's in the place of those before it."""
+        """The API's counters are sums so far, each event's in the place of those before it.
+
+        What is no count of tokens is passed over: one below zero would give money back.
+        """
         if isinstance(usage, Mapping):
-            counted = {ours: n for theirs, ours in _COUNTERS.items() if isinstance(n := usage.get(theirs), int)}
+            counted = {ours: n for theirs, ours in _COUNTERS.items() if (n := _count(usage.get(theirs))) is not None}
             self.usage = replace(self.usage, **counted)
 
     def _heard(self, words: str) -> str:
@@ -118,6 +127,8 @@ class _Growing:
         if self._kind == "text":
             text = well_formed("".join(self._pieces))
             return Text(text) if text.strip() else None
+        if _deep(self._start):
+            raise ValueError(f"a block is nested deeper than {DEEPEST} levels")
         given = self._start.get("input", {})
         if "".join(self._json).strip():
             given = _strict("".join(self._json))
@@ -156,10 +167,39 @@ def answered_in(body: object, status: int) -> Answered:
 def _strict(text: str) -> object:
     """The JSON value in `text`, or `text` itself where it is none: validation refuses it with its reason."""
     try:
-        return json.loads(text, parse_constant=_refused)
+        value = json.loads(text, parse_constant=_refused, parse_float=_finite)
     except (ValueError, RecursionError):
         return text
+    return text if _deep(value) else value
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value < _MOST_TOKENS else None
 
 
 def _refused(constant: str) -> object:
     raise ValueError(constant)
+
+
+def _finite(number: str) -> float:
+    """The number; one beyond all floats would be written as `Infinity`, which is no JSON."""
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(number)
+    return value
+
+
+def _deep(value: object) -> bool:
+    """Whether a value is nested deeper than what is stored and sent back later may be."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for one in level if isinstance(one, dict | list) for inner in _inside(one)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: dict[object, object] | list[object]) -> Iterable[object]:
+    return value.values() if isinstance(value, dict) else value

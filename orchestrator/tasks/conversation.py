@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...subagents.host import RequestRefused
-from ...subagents.messages import Message, ToolResult, block_dict, message_dict, parse_blocks, parse_message
+from ...subagents.messages import Message, ToolResult, block_dict, message_dict, parse_blocks, parse_message, told_apart
 from ...subagents.model import LostCall, ModelReply, ModelRequest, OnLost, ToolSpec
 from .transcript import REFUSAL, Spent, lost_dict, reply_dict, write_line
 
@@ -104,7 +104,7 @@ class Conversation:
         self._write({"kind": "request", "sha": sha, "messages": [message_dict(m) for m in delta]})
         self._messages = list(messages)
         known = self._stored.get(sha)
-        answer = known if known is not None else _whole(await self._ask(request, self._lost))
+        answer = known if known is not None else _whole(await self._ask(request, self._lost), self._messages)
         self._write({"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer)})
         if known is None:
             self.spent = self.spent.with_reply(answer)
@@ -128,9 +128,10 @@ class Conversation:
         write_line(self._path, line)
 
 
-def _whole(reply: ModelReply) -> ModelReply:
-    """The reply without halves of characters, which no file and no later request could hold."""
-    return replace(reply, content=parse_blocks([block_dict(block) for block in reply.content]))
+def _whole(reply: ModelReply, before: Sequence[Message]) -> ModelReply:
+    """The reply as every file and each later request can hold it: no halves of characters, ids that are told apart."""
+    blocks = parse_blocks([block_dict(block) for block in reply.content])
+    return replace(reply, content=told_apart(blocks, (use.id for message in before for use in message.tool_uses)))
 
 
 def not_an_extension(messages: Sequence[Message], delta: Sequence[Message]) -> str | None:

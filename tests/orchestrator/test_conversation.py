@@ -173,6 +173,20 @@ def test_half_a_character_is_mended_before_it_is_stored_or_sent(tmp_path: Path) 
     (tmp_path / "t.jsonl").read_bytes().decode()
 
 
+def test_calls_get_ids_that_every_server_takes_back(tmp_path: Path) -> None:
+    """Servers of one's own count anew in each reply, leave ids empty, or give some that they refuse themselves."""
+
+    async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
+        uses = (ToolUse(id_, "search", {"query": "x"}) for id_ in ("call", "call", "", "a b/ü", "z" * 999))
+        return ModelReply(tuple(uses), "tool_use", Usage(), "m")
+
+    one = Conversation(tmp_path / "t.jsonl", ask, PREFIX, agent="researcher", turns=5)
+    first = talk(one, TASK)
+    ids = [use.id for reply in (first, talk(one, result(first))) for use in reply.message.tool_uses]
+    assert ids[:5] == ["call", "call_2", "call_3", "a_b__", "z" * 200]
+    assert len(set(ids)) == 10 and all(id_.replace("_", "a").isalnum() and id_.isascii() for id_ in ids)
+
+
 def test_another_prefix_and_one_call_too_many_are_refused(tmp_path: Path) -> None:
     one = conversation(tmp_path / "t.jsonl", turns=1)
     with pytest.raises(RequestRefused, match="prefix"):

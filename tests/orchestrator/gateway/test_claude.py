@@ -156,19 +156,32 @@ def test_a_refusal_is_a_reply_and_not_tried_again(calls: MakeCalls, content: lis
     assert len(call.api.asked) == 1 and not call.lost
 
 
+def test_a_block_nested_without_end_breaks_the_reply_and_nothing_else(calls: MakeCalls) -> None:
+    nested: object = "x"
+    for _ in range(200):
+        nested = [nested]
+    call = calls([{"nth": 1, "reply": [{"block": {"type": "novel", "of": nested}}]}, FINE])
+    [reply] = call()
+    assert reply.message.text == "fine"
+    assert ["the stream can't be read" in lost.reason for lost in call.lost] == [True]
+
+
 def test_the_key_goes_where_it_is_looked_for_and_nothing_else_is_sent(
     calls: MakeCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-the-process")
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "of-the-process")
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "Authorization: Bearer of-the-process\nX-Tenant: of-the-process")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     call = calls([FINE])
     call()
+    assert "process" not in str(call.api.asked[0].headers)
     headers = call.api.asked[0].headers
     assert (headers["authorization"], headers["x-api-key"]) == ("Bearer sk-test", "sk-test")
     token = calls([FINE], profile={"key": None, "token": Secret("tok")})
     token()
     assert token.api.asked[0].headers["authorization"] == "Bearer tok"
+    assert "process" not in str(token.api.asked[0].headers)
     assert "x-api-key" not in token.api.asked[0].headers
     none = calls([FINE], profile={"key": None})
     none()

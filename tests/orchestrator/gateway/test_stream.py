@@ -37,6 +37,20 @@ def end(reason: str, **usage: int) -> dict[str, Any]:
 STOP = {"type": "message_stop"}
 
 
+def nested(levels: int) -> object:
+    value: list[object] = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("count", [-1_000_000, True, "9", 1.5, 10**400, None])
+def test_what_is_no_count_of_tokens_changes_no_count(count: object) -> None:
+    accumulator, _ = taken(start(input_tokens=9, output_tokens=4))
+    accumulator.take({"type": "message_delta", "usage": {"input_tokens": count, "output_tokens": count}})
+    assert accumulator.usage == Usage(input=9, output=4)
+
+
 def test_counters_so_far_are_not_added_up(calls: MakeCalls) -> None:
     """Field case 39: 10/7/100/50, whole or streamed with counts on the way."""
     used = {"input": 10, "cache_write": 7, "cache_read": 100, "output": 50}
@@ -58,6 +72,10 @@ def test_a_counter_that_comes_at_the_end_only_is_taken_from_there() -> None:
         (['{"project": "kiln", "old', '_text": "a"}'], {"project": "kiln", "old_text": "a"}),
         (['{"project": "kiln", "new_te'], '{"project": "kiln", "new_te'),
         (['{"a": NaN}'], '{"a": NaN}'),
+        (['{"a": 1e999}'], '{"a": 1e999}'),
+        (['{"a": ', "[" * 60, "]" * 60, "}"], {"a": nested(60)}),
+        (['{"a": ', "[" * 900, "]" * 900, "}"], '{"a": ' + "[" * 900 + "]" * 900 + "}"),
+        (["[" * 100_000], "[" * 100_000),
         (["[]"], []),
         ([""], {}),
         ([], {}),

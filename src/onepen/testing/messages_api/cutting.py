@@ -12,6 +12,8 @@ def whole_part(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         pass
+    except RecursionError:
+        return {}
     for end, closing in reversed(_ends(text)):
         try:
             return json.loads(text[:end] + closing)
