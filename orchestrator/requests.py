@@ -58,7 +58,7 @@ class ChatRequest:
     """One message to the main agent.
 
     `session` None begins a new chat, else it is a chat's id, the beginning of one, or "last". `model` None: the chat's
-    own, in a new one the person's default. `budget_usd` bounds the whole chat.
+    own, in a new one the person's default. `budget_usd` bounds the whole chat, and each task that it gives away.
     """
 
     text: str

@@ -8,6 +8,7 @@ seconds. With `dry_run` they take no pen, write nothing, refuse what they would 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -279,7 +280,7 @@ class Service(Writer):
 
         async def delegate(wanted: DelegateRequest, on_made: "Callable[[Sequence[str]], None]") -> DelegateResult:
             return await here.delegate(
-                wanted,
+                replace(wanted, budget_usd=request.budget_usd),
                 setup=chosen,
                 on_made=lambda made: on_made([task.task for task in made]),
                 on_progress=on_event,

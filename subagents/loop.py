@@ -15,6 +15,9 @@ from .toolinput import ReportInput
 EQUAL_FAILURES = 4
 """How many times in a row the same calls may fail in the same way before the attempt ends."""
 
+MOST_CALLS = 64
+"""How many calls of one reply are carried out: a model that goes round in circles writes hundreds."""
+
 REMINDER = (
     "Nobody reads text outside of tools. If the drafts are written, call report now; if the task asked for words only, "
     "put them into its answer. If you can't go on, call report with complete=false and say why."
@@ -32,6 +35,7 @@ AGAIN = (
     "another tool, or write_draft with what you know, or report."
 )
 
+TOO_MANY = f"not done: of one reply at most {MOST_CALLS} calls are carried out; call it again if it is still needed"
 UNTRUE = "not taken: another call of the same reply failed; see what it says, put it right, then report again"
 
 Failing = tuple[tuple[str, str], ...]
@@ -114,7 +118,10 @@ class InARow:
 
 def _results(said: Said, tools: Tools) -> tuple[ToolResult, ...]:
     """The result of each call; a report is taken back if another call failed: it was written without knowing that."""
-    results = tuple(_result(call, said, tools) for call in said.calls)
+    results = (
+        *(_result(call, said, tools) for call in said.calls[:MOST_CALLS]),
+        *(ToolResult(call.id, TOO_MANY, is_error=True) for call in said.calls[MOST_CALLS:]),
+    )
     if tools.report is None or not any(result.is_error for result in results):
         return results
     tools.report = None

@@ -16,7 +16,8 @@ import anyio
 from ...memory.clock import Clock
 from ...memory.text.clip import clip
 from ...staging.secret import mask
-from ...subagents.loop import EQUAL_CALLS, EQUAL_FAILURES, Failing, InARow
+from ...subagents.loop import EQUAL_CALLS, EQUAL_FAILURES, TOO_MANY, Failing, InARow
+from ...subagents.loop import MOST_CALLS as MOST_AT_ONCE
 from ...subagents.messages import Text, ToolUse
 from ...subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnLost
 from ..requests import BrokeOff, Notice, OnEvent, ToolCalled, Words
@@ -130,12 +131,14 @@ class Turn:
             for use in uses:
                 self._note(use, Outcome(told, is_error=True))
             return tuple((use.name, told) for use in uses)
-        for side_by_side, group in groupby(uses, lambda use: use.name == "delegate"):
+        for side_by_side, group in groupby(uses[:MOST_AT_ONCE], lambda use: use.name == "delegate"):
             if side_by_side:
                 await self._at_once(tuple(group))
             else:
                 for use in group:
                     await self._one(use)
+        for use in uses[MOST_AT_ONCE:]:
+            self._note(use, Outcome(TOO_MANY, is_error=True))
         found = {line.call: line for line in self.session.lines if isinstance(line, Resulted)}
         return tuple((use.name, found[use.id].content) for use in uses if found[use.id].is_error)
 

@@ -29,7 +29,8 @@ _Model = Annotated[
     str | None, typer.Option("--model", metavar="ID", help="The model: a name, offline, or scripted:FILE in tests.")
 ]
 _Budget = Annotated[
-    float | None, typer.Option("--budget", metavar="USD", min=0, help="At most so many US dollars for this chat.")
+    float | None,
+    typer.Option("--budget", metavar="USD", min=0, help="At most so many US dollars for this chat, and for each task."),
 ]
 
 

@@ -5,7 +5,7 @@ from datetime import date
 
 from ...memory.ids import ClientId
 from ...memory.workspace import Space
-from ..usage import bookings_on
+from ..usage import Booking, bookings, bookings_on
 from .account import Amount
 
 
@@ -14,8 +14,17 @@ def spent(spaces: Iterable[Space], day: date) -> Mapping[ClientId | None, Amount
     return {space.client: _of(space, day) for space in spaces}
 
 
+def spent_on(space: Space, task: str) -> Amount:
+    """What a task has cost so far, its reviews included; what of it has no known price takes nothing off the rest."""
+    return _sum(booking for booking, _ in bookings(space) if booking.task == task)
+
+
 def _of(space: Space, day: date) -> Amount:
+    return _sum(bookings_on(space, day))
+
+
+def _sum(booked: Iterable[Booking]) -> Amount:
     amount = Amount()
-    for booking in bookings_on(space, day):
+    for booking in booked:
         amount = amount + Amount(booking.cost_usd or 0.0, booking.unpriced)
     return amount

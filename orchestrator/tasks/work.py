@@ -18,9 +18,10 @@ from ...subagents.prompt import system_blocks, tools
 from ..commit import Scribe
 from ..door import INSIST, refuse
 from ..errors import BadRequest
-from ..gateway.account import Account, Amount
+from ..gateway.account import Account
+from ..gateway.spent import spent_on
 from ..requests import DelegateRequest
-from ..results import DelegateResult, TaskView, UsageTotals
+from ..results import DelegateResult, TaskView
 from ..settings.announce import announced, never_paid
 from ..settings.caps import caps_in_force, ceiling
 from ..settings.choice import INHERIT, free, model_of
@@ -301,9 +302,7 @@ class Work:
         limits, budget = self._workspace.settings.limits, dossier.state.budget_usd
         own, raised = self._setup.caps, self._force.raised
         caps = caps_in_force(limits, own, raised=raised, budget_usd=budget)
-        usage, cost, _ = totals(dossier.space).get(dossier.task, (UsageTotals(), 0.0, 0.0))
-        tokens = usage.input + usage.cache_write + usage.cache_read + usage.output
-        spent = Amount(0.0, tokens) if cost is None else Amount(cost)
+        spent = spent_on(dossier.space, dossier.task)
         return Account(dossier.space.client, dossier.task, agent, caps, spent, ceiling(limits, own, raised=raised))
 
     def _judging(self, dossier: Dossier, definition: AgentDefinition) -> str:

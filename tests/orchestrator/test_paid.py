@@ -13,7 +13,7 @@ from onepen.memory.ids import ClientId
 from onepen.orchestrator.gateway.account import Caps
 from onepen.orchestrator.gateway.clients import Clients
 from onepen.orchestrator.gateway.price import Price
-from onepen.orchestrator.requests import DelegateRequest
+from onepen.orchestrator.requests import ChatRequest, DelegateRequest
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.settings.models import Resolver, Served
@@ -94,6 +94,22 @@ def test_a_task_s_own_budget_counts_its_attempts_and_its_reviews(make_service: M
     assert (task.status, task.drafts[0].status) == ("in_review", "waiting")
     assert "no model judged it: the budget of t1: 0.18" in task.drafts[0].reason
     assert [r.agent for r in model.script.requests] == ["writer", "writer"]
+
+
+def test_the_budget_of_a_chat_bounds_each_task_that_it_gives_away(make_service: MakeService) -> None:
+    task = {"agent": "writer", "task": "How hot?", "answer": True}
+    model = Priced(
+        [
+            {"agent": "main", "turn": 1, "reply": [{"tool": "delegate", "input": task}]},
+            {"agent": "main", "reply": [{"text": "Done."}]},
+            *TWO_CALLS,
+        ]
+    )
+    service = make_service(models=model)
+    result = anyio.run(service.turn, ChatRequest("How hot?", model=MODEL, budget_usd=0.09))
+    assert result.answer == "Done."
+    assert "over_budget" in str(model.script.requests[-1].messages[-1])
+    assert cost(service) == 0.09
 
 
 # -- over HTTP ---------------------------------------------------------------------------------------------------------

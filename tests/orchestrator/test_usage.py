@@ -10,7 +10,7 @@ import pytest
 from onepen.memory.ids import ClientId
 from onepen.memory.workspace import Space
 from onepen.orchestrator.gateway.account import Amount
-from onepen.orchestrator.gateway.spent import spent
+from onepen.orchestrator.gateway.spent import spent, spent_on
 from onepen.orchestrator.results import UsageTotals
 from onepen.orchestrator.usage import Booking, book, bookings, totals
 from onepen.subagents.model import Usage
@@ -40,6 +40,16 @@ def test_a_task_whose_id_begins_alike_is_another_task(tmp_path: Path) -> None:
     book(space, booking("t1", 1), NOW)
     book(space, booking("t1", 11), NOW)
     assert {task: usage.input for task, (usage, _, _) in totals(space).items()} == {"t11": 10, "t1": 20}
+
+
+def test_what_has_no_known_price_takes_nothing_off_what_has_one(tmp_path: Path) -> None:
+    """A task that went on with another server is held to its budget in dollars, as before."""
+    space = Space(tmp_path, None)
+    book(space, booking(cost=0.5), NOW)
+    book(space, booking(attempt=2, cost=None), NOW)
+    book(space, booking("t2", cost=0.25), NOW)
+    assert spent_on(space, "t1") == Amount(0.5, 18)
+    assert spent_on(space, "t3") == Amount()
 
 
 def test_lines_that_a_merge_doubled_count_once_and_others_are_passed_over(tmp_path: Path) -> None:

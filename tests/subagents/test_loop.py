@@ -5,7 +5,18 @@ from typing import Any
 
 import pytest
 
-from onepen.subagents.loop import AGAIN, CUT, EQUAL_CALLS, EQUAL_FAILURES, REMINDER, UNTRUE, Said, work
+from onepen.subagents.loop import (
+    AGAIN,
+    CUT,
+    EQUAL_CALLS,
+    EQUAL_FAILURES,
+    MOST_CALLS,
+    REMINDER,
+    TOO_MANY,
+    UNTRUE,
+    Said,
+    work,
+)
 from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, user
 from onepen.subagents.toolinput import ReportInput
 from onepen.testing.bench import Bench
@@ -53,6 +64,14 @@ def test_it_ends_on_the_report(bench: Bench) -> None:
 def test_each_call_gets_its_result(bench: Bench) -> None:
     _, told = played(bench, calls(("read_card", {"card": "kiln"}), BAD, ("search", {"query": "x"})), calls(REPORT))
     assert [(r.tool_use_id, r.is_error) for r in results(told[0])] == [("u0", False), ("u1", True), ("u2", False)]
+
+
+def test_of_hundreds_of_calls_in_one_reply_a_bounded_number_is_carried_out(bench: Bench) -> None:
+    many = [("write_draft", {"text": f"# N{n}\n\nx\n", "name": f"n{n}.md"}) for n in range(300)]
+    _, told = played(bench, calls(*many), calls(REPORT))
+    answers = results(told[0])
+    assert len(answers) == 300 and [r.content for r in answers[MOST_CALLS:]] == [TOO_MANY] * (300 - MOST_CALLS)
+    assert len(bench.drafted()) <= MOST_CALLS
 
 
 def test_a_report_beside_a_call_that_failed_is_not_taken(bench: Bench) -> None:

@@ -18,6 +18,8 @@ from onepen.orchestrator.pens import HeldPen
 from onepen.orchestrator.requests import BrokeOff, ToolCalled, TurnEvent
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.settings.models import Served
+from onepen.subagents.loop import MOST_CALLS as MOST_AT_ONCE
+from onepen.subagents.loop import TOO_MANY
 from onepen.subagents.messages import Text, ToolResult, ToolUse
 from onepen.subagents.model import Listener, LostCall, ModelReply, ModelRequest, Usage
 from onepen.testing.parlour import Parlour, says
@@ -37,6 +39,13 @@ def test_an_answer_is_what_the_model_said_and_the_prompt_stands_before_it(parlou
     (message,) = request.messages
     assert message.role == "user" and message.content[-1] == Text("What do we fire at?")
     assert [tool.name for tool in request.tools] == sorted(tool.name for tool in request.tools)
+
+
+def test_of_hundreds_of_calls_in_one_reply_a_bounded_number_is_carried_out(parlour: Parlour) -> None:
+    many = says(*(("delegate" if n > 80 else "log_event", {"text": f"line {n}"}) for n in range(200)))
+    result = parlour.turn("Go on", many, says("Done."))
+    assert len(result.commits) == MOST_AT_ONCE and not result.drafts
+    assert parlour.results()[MOST_AT_ONCE:] == [(TOO_MANY, True)] * (200 - MOST_AT_ONCE)
 
 
 def test_rules_tools_and_persona_are_short(parlour: Parlour) -> None:
