@@ -199,14 +199,18 @@ def append(
     sync: bool = False,
     expect_size: int | None = None,
     own_line: bool = False,
+    moved_is_gone: bool = False,
     disk: Disk = DISK,
 ) -> None:
     """Add `data` at the end of `path`, which is created (0600) if it is missing.
 
-    `expect_size` is the size that the caller saw; `own_line` puts a newline first if the last line has none.
+    `expect_size` is the size that the caller saw; `own_line` puts a newline first if the last line has none. With
+    `moved_is_gone` no folder is made but the last: a workspace that was moved away is not begun anew.
     Raises FileMovedOn when the size is another one (nothing was written) or when the name points to another file
     afterwards (`data` went into the one that is gone); OSError when the disk refuses, and then what was added is cut.
     """
+    if moved_is_gone and not path.parent.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     make_folder(path.parent, disk=disk)
     with _named(path), _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, disk) as fd:
         size = os.fstat(fd).st_size
@@ -230,7 +234,7 @@ def append_record(path: Path, record: str, *, disk: Disk = DISK) -> None:
     """Add one line to a journal and wait until it is on the disk; a torn last line stays a line of its own."""
     if "\n" in record:
         raise ValueError("a record is one line")
-    append(path, record.encode() + b"\n", sync=True, own_line=True, disk=disk)
+    append(path, record.encode() + b"\n", sync=True, own_line=True, moved_is_gone=True, disk=disk)
 
 
 def create_exclusive(path: Path, data: bytes, *, sync: bool = False, disk: Disk = DISK) -> None:

@@ -56,7 +56,8 @@ class ProcessPool:
     async def run(self, assignment: Assignment, host: Host) -> Ending:
         """Start a worker and see it to its end; errors of the host pass through, after the worker was ended."""
         files.make_folder(assignment.drafts_folder)
-        log = WorkerLog(partial(files.append, assignment.log), assignment.limits.log_bytes, self._mask)
+        append = partial(files.append, assignment.log, moved_is_gone=True)
+        log = WorkerLog(append, assignment.limits.log_bytes, self._mask)
         try:
             child = Child.start(self._command, child_environment(os.environ))
         except OSError as e:

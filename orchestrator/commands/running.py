@@ -5,6 +5,7 @@ when the terminal is closed.
 """
 
 import signal
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+_PATIENCE = 10.0  # seconds for which orchestrators that end are followed by others
+_POLL = 0.02
 _STOPPING = "stopping: what runs may finish, nothing new starts; Ctrl-C again ends it now"
 _ENDING = "stopping now: what was written is kept"
 
@@ -62,16 +65,34 @@ def run(shell: Shell, op: str, args: Mapping[str, object], place: Place) -> int:
 def _over_there(
     shell: Shell, op: str, args: Mapping[str, object], place: Place, on_progress: "Progress"
 ) -> "DelegateResult":
-    remote, setup = reached(shell)
-    return remote.work(
-        op, args, setup, on_progress=on_progress, on_press=partial(tell_press, shell), detach=place.detach
-    )
+    def work(remote: "Remote", setup: "Setup") -> "DelegateResult":
+        press = partial(tell_press, shell)
+        return remote.work(op, args, setup, on_progress=on_progress, on_press=press, detach=place.detach)
+
+    return handed_over(shell, work)
 
 
-def reached(shell: Shell) -> "tuple[Remote, Setup]":
-    """The orchestrator, and the settings for a request to it; one is started if none runs, and comes up while the
-    settings are read.
+def handed_over(shell: Shell, ask: "Callable[[Remote, Setup], R]") -> R:
+    """What `ask` gets of the orchestrator, with the settings for a request to it.
+
+    One that ends before it has taken the request did nothing: the next one is asked. Raises what `ask` raises, and what
+    `Finder.at_work` does.
     """
+    from ..process.errors import Gone
+
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        remote, setup = _reached(shell)
+        try:
+            return ask(remote, setup)
+        except Gone as e:
+            if e.accepted or time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL)
+
+
+def _reached(shell: Shell) -> "tuple[Remote, Setup]":
+    """The orchestrator; one is started if none runs, and comes up while the settings are read."""
     from ..process.remote import Remote
 
     link = shell.finder.running()

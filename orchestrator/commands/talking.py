@@ -205,12 +205,14 @@ def _found(shell: Shell, session: str) -> str:
 
 def _turn(shell: Shell, request: "ChatRequest", follower: Follower, *, foreground: bool) -> "TurnResult":
     """One turn, over there in the orchestrator or here; Ctrl-C once stops it, twice its sub-agents at once, too."""
-    from .running import here, reached, tell_press
+    from .running import handed_over, here, tell_press
 
     if not foreground:
-        remote, setup = reached(shell)
         press = partial(tell_press, shell)
-        return remote.turn(request, setup, on_event=follower.happened, on_press=press)
+        return handed_over(
+            shell,
+            lambda remote, setup: remote.turn(request, setup, on_event=follower.happened, on_press=press),
+        )
 
     async def work(service: "Service", stop: "StopSign") -> "TurnResult":
         return await service.turn(request, setup=shell.setup, on_event=follower.happened, stop=stop)

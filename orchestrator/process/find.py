@@ -58,7 +58,7 @@ class Finder:
 
         Raises PenHeld where another process has the pen and takes no requests, NotStarted, or what made the start fail.
         """
-        began = self._seconds()
+        began, told = self._seconds(), None
         try:
             while True:
                 link = self.running()
@@ -66,17 +66,19 @@ class Finder:
                     return link, started is not None and link.hello.pid == started.pid
                 waited = self._seconds() - began
                 if started is None:
-                    started = self._start(idle_seconds)
+                    started, told = self._start(idle_seconds), None
                 report = started.report()
                 if report.error is not None:
                     raise report.error
                 if report.state == "starting" and waited > _STARTING_SECONDS:
                     raise NotStarted(f"process {started.pid} said nothing in {waited:.0f} s", ORCHESTRATOR_LOG)
-                if report.state in {"held", "ready"} and waited > PATIENCE_SECONDS:
-                    raise PenHeld(str(self._root), self.holder() or noted_holder(self._root))
-                if report.state == "held" and self.holder() is None:
-                    started.leave()
-                    started = None
+                if report.state != "starting":  # there may be one that can be reached, and only now
+                    told = self._seconds() if told is None else told
+                    if self._seconds() - told > PATIENCE_SECONDS or waited > _STARTING_SECONDS:
+                        raise PenHeld(str(self._root), self.holder() or noted_holder(self._root))
+                    if self.holder() is None:  # it ended again, whichever it was
+                        started.leave()
+                        started = None
                 self._sleep(_POLL)
         finally:
             if started is not None:

@@ -2,16 +2,14 @@
 
 import os
 import socket
-import time
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, closing, suppress
+from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
-from ...memory import files
 from ...memory.clock import SystemClock
 from ...memory.errors import MemoryFault
 from ...memory.holder import Holder, PenHeld, holder, note_holder
@@ -19,8 +17,9 @@ from ...memory.room import LOCK
 from ...version import __version__
 from ..compose import build_orchestrator
 from .calling import Calls, Failure
+from .listening import Listening
 from .log import ProcessLog
-from .place import key_of, socket_path
+from .place import key_of
 from .server import Server
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 _WAIT_SECONDS = 10.0
 _TRY_SECONDS = 0.25
-_BACKLOG = 128
-_OLD_SECONDS = 3_600.0
 
 
 class Life:
@@ -64,36 +61,34 @@ class Life:
             clock = SystemClock(orchestrator.service.workspace.settings.timezone)
             since = clock.now().isoformat(timespec="seconds")
             note = Holder(os.getpid(), socket.gethostname(), since, version=__version__)
-            path = socket_path(self._root, self._env)
-            listening = listen(path)
-            own = path.stat()
-            try:
-                note = replace(note, socket=str(path))
+            with closing(Listening(self._root, self._env)) as listening:
+                note = replace(note, socket=str(listening.path))
                 note_holder(self._root, note)
                 self._on_ready(note)
                 log = ProcessLog(self._root, clock, orchestrator.known.mask, self._streams)
                 with closing(log):
                     return await self._serve(orchestrator, listening, log, note)
-            finally:
-                listening.close()
-                with suppress(FileNotFoundError):
-                    if os.path.samestat(path.stat(), own):
-                        files.remove(path)
 
-    async def _serve(
-        self, orchestrator: "Orchestrator", listening: socket.socket, log: ProcessLog, note: Holder
-    ) -> str:
+    async def _serve(self, orchestrator: "Orchestrator", listening: Listening, log: ProcessLog, note: Holder) -> str:
         log.note("began", version=note.version, socket=note.socket)
         for notice in orchestrator.notices:
             log.note("found", text=notice)
         calls = Calls(orchestrator.service, log, self._told, orchestrator.known.mask)
+
+        def renewed() -> socket.socket | None:
+            if not listening.renew():
+                return None
+            note_holder(self._root, replace(note, socket=str(listening.path)))
+            return listening.socket
+
         self._server = Server(
-            calls, log, key_of(self._root), note.since, idle_seconds=self._idle_seconds, there=_there(self._root)
-        )
+            calls, log, key_of(self._root), note.since,
+            idle_seconds=self._idle_seconds, there=_there(self._root), renewed=renewed,
+        )  # fmt: skip
         if self._broken is not None:
             self._server.end(self._broken.message, now=True)
         try:
-            reason = await self._server.run(listening)
+            reason = await self._server.run(listening.socket)
         except BaseException as e:
             log.failed("crashed", e)
             raise
@@ -116,39 +111,6 @@ class Life:
         self._broken = error
         if self._server is not None:
             self._server.end(error.message, now=True)
-
-
-def listen(path: Path) -> socket.socket:
-    """A socket that listens at `path`, for this user alone; what an orchestrator that was killed left there is removed.
-
-    Whoever calls this holds the pen, so nobody else listens there for this workspace.
-    """
-    files.make_folder(path.parent)
-    files.remove(path)
-    _sweep(path.parent)
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    mask = os.umask(0o177)
-    try:
-        listening.bind(os.fspath(path))
-    except BaseException:
-        listening.close()
-        raise
-    finally:
-        os.umask(mask)
-    listening.listen(_BACKLOG)
-    return listening
-
-
-def _sweep(folder: Path) -> None:
-    """Remove what killed orchestrators of other workspaces left long ago; a young one may be about to listen."""
-    for other in folder.glob("*.sock"):
-        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            if time.time() - other.stat().st_mtime > _OLD_SECONDS:
-                probe.setblocking(False)
-                try:
-                    probe.connect(os.fspath(other))
-                except ConnectionRefusedError:
-                    files.remove(other)
 
 
 def _there(root: Path) -> Callable[[], bool]:

@@ -7,6 +7,7 @@ answers for this very folder.
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ ANSWER_SECONDS = 5.0
 SHORT_SECONDS = 60.0
 """How long it may take for a request that is done in a moment."""
 _PART = 1 << 16
+_POLL = 0.02
 
 
 class Link:
@@ -134,7 +136,7 @@ def connect(path: Path) -> tuple[socket.socket, int] | None:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(ANSWER_SECONDS)
     try:
-        connection.connect(os.fspath(path))
+        _knock(connection, path)
     except (OSError, ValueError):
         connection.close()
         return None
@@ -143,6 +145,18 @@ def connect(path: Path) -> tuple[socket.socket, int] | None:
         connection.close()
         return None
     return connection, peer.pid
+
+
+def _knock(connection: socket.socket, path: Path) -> None:
+    """Connect; where as many are waiting as the other end's queue holds, wait for a place in it. Raises an OSError."""
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while True:
+        try:
+            return connection.connect(os.fspath(path))
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ class SocketFolderUnfit(OrchestratorFault):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
             f"{path}: {reason}, so no socket is put there; set XDG_RUNTIME_DIR to a folder that only you can open",
-            hint="onepen up --foreground",
+            hint="onepen delegate --foreground",
         )
 
 
@@ -76,7 +76,9 @@ def _why_unfit(folder: Path, *, there: bool = False) -> str:
     try:
         found = folder.lstat()
     except FileNotFoundError:
-        return "is not there" if there or not folder.parent.is_dir() else ""
+        if there or not folder.parent.is_dir():
+            return "is not there"
+        return "" if os.access(folder.parent, os.W_OK | os.X_OK) else "can't be made"
     except OSError as e:
         return f"can't be looked at ({e.strerror})"
     if stat.S_ISLNK(found.st_mode):
@@ -87,4 +89,4 @@ def _why_unfit(folder: Path, *, there: bool = False) -> str:
         return "belongs to another user"
     if found.st_mode & 0o077:
         return "is open to other users"
-    return ""
+    return "" if there or os.access(folder, os.W_OK | os.X_OK) else "can't be written"

@@ -110,7 +110,7 @@ class Remote:
     def turn(
         self, request: "ChatRequest", setup: "Setup", *, on_event: "OnEvent", on_press: Callable[[int], None]
     ) -> "TurnResult":
-        """One message of a chat; raises Told, Garbled, or Gone with what goes on with the chat."""
+        """One message of a chat; raises Told, Garbled, ChatCut, or Gone where it was not begun."""
         from ..requests import ChatBegun
         from .turns import turn_event
 
@@ -129,7 +129,7 @@ class Remote:
                     on_event=heard, seconds=None,
                 )  # fmt: skip
         except Gone as e:
-            raise ChatCut(e.pid, session) from None
+            raise ChatCut(e.pid, session) if e.accepted else e from None
         return cast("TurnResult", read(answer))
 
 

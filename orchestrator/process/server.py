@@ -20,6 +20,7 @@ import anyio
 from anyio.abc import SocketAttribute, SocketListener, SocketStream
 
 from ...version import __version__
+from ..errors import OrchestratorFault
 from ..settings.setup import NOTHING
 from .asked import DOWN, Asked, asked
 from .calling import Calls, Notes
@@ -36,6 +37,9 @@ _LAST_SECONDS = 2.0
 """How long clients may take to read the last they are told."""
 _HELLO_SECONDS = 10.0
 _WATCH_SECONDS = 2.0
+_MOST = 256
+"""Connections at a time."""
+_AGAIN_SECONDS = 0.1
 _PART = 1 << 16
 
 
@@ -43,7 +47,7 @@ class Server:
     """Serves one workspace.
 
     `idle_seconds` 0: it doesn't end by itself; None: after as long as whoever brought work last wants it.
-    `there` says whether the workspace still is.
+    `there` says whether the workspace still is; `renewed` gives a new socket where the old one's name was taken away.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class Server:
         *,
         idle_seconds: float | None,
         there: Callable[[], bool] = lambda: True,
+        renewed: Callable[[], socket.socket | None] = lambda: None,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self._calls = calls
@@ -64,6 +69,7 @@ class Server:
         self._idle_seconds = NOTHING.idle_seconds if idle_seconds is None else idle_seconds
         self._idle_is_fixed = idle_seconds is not None
         self._there = there
+        self._renewed = renewed
         self._seconds = seconds
         self._jobs: dict[int, Job] = {}
         self._connected = 0
@@ -76,16 +82,40 @@ class Server:
 
     async def run(self, listening: socket.socket) -> str:
         """Serve until it is time to end; the reason for that."""
-        listener = await SocketListener.from_socket(listening)
-        async with listener, anyio.create_task_group() as group:
+        async with anyio.create_task_group() as group:
             self._group = group
-            group.start_soon(listener.serve, self._connection)
+            group.start_soon(self._listen, listening)
             group.start_soon(self._heed)
             group.start_soon(self._watch)
             await self._until(lambda: bool(self._ends))
             await self._finish()
             group.cancel_scope.cancel()
         return self._ends
+
+    async def _listen(self, listening: socket.socket) -> None:
+        """Take connections, only so many at a time: without descriptors to spare nothing can be written any more."""
+        async with await SocketListener.from_socket(listening) as listener:
+            with anyio.CancelScope() as self._listening:
+                while True:
+                    await self._until(lambda: self._connected < _MOST)
+                    try:
+                        stream = await listener.accept()
+                    except anyio.BrokenResourceError:  # no descriptor is left
+                        await anyio.sleep(_AGAIN_SECONDS)
+                    else:
+                        self._group.start_soon(self._connection, stream)
+
+    def _look_after_socket(self) -> None:
+        """Listen anew where the socket's name was taken away; if that can't be done it is tried again."""
+        try:
+            listening = self._renewed()
+        except (OrchestratorFault, OSError) as e:
+            self._notes.failed("no socket", e)
+            return
+        if listening is not None:
+            self._notes.note("listens anew", socket=listening.getsockname())
+            self._listening.cancel()
+            self._group.start_soon(self._listen, listening)
 
     def end(self, reason: str, *, now: bool = False) -> None:
         """Begin nothing more and end when what runs is done; `now`, or told so again: end what runs."""
@@ -131,12 +161,19 @@ class Server:
         while True:
             await anyio.sleep(min(_WATCH_SECONDS, self._idle_seconds or _WATCH_SECONDS))
             self._notes.catch_up()
-            if not self._there():
-                self.end("the workspace or its lock was taken away", now=True)
+            if self._stands() and not self._ends:
+                self._look_after_socket()
             if self._jobs or self._connected:
                 self._quiet_since = self._seconds()
             elif self._idle_seconds and self._seconds() - self._quiet_since >= self._idle_seconds:
                 self.end("idle")
+
+    def _stands(self) -> bool:
+        """Whether the workspace is where it was; else this is the end, and who asks is to ask whoever is there now."""
+        there = self._there()
+        if not there:
+            self.end("the workspace or its lock was taken away", now=True)
+        return there
 
     # -- its connections -----------------------------------------------------------------------------------------------
 
@@ -170,11 +207,15 @@ class Server:
                 if line is None or key != self._key:
                     return
                 request = asked(line)
+                if not self._stands():
+                    return
         except Garbled as e:
             await stream.send(encode(error_line("Garbled", e.message, e.hint, e.exit_code)))
             return
         if request.op == DOWN:
             await self._down(stream, request)
+        elif request.works and self._ends and not self._jobs:
+            return  # nothing to wait for: whoever hears nothing asks the next orchestrator
         elif request.works and self._ends:
             refused = Ending(os.getpid(), [str(job) for job in self._jobs.values()])
             await stream.send(encode(error_line("Ending", refused.message, refused.hint, refused.exit_code)))

@@ -10,8 +10,8 @@ import pytest
 
 from onepen.orchestrator.process import link as links
 from onepen.orchestrator.process.errors import Gone, Silent, Told
-from onepen.orchestrator.process.life import listen
 from onepen.orchestrator.process.link import Link
+from onepen.orchestrator.process.listening import listen
 from onepen.orchestrator.process.place import key_of, socket_path
 from onepen.orchestrator.process.protocol import Garbled, Hello, encode
 

@@ -35,6 +35,16 @@ def test_a_runtime_folder_that_others_may_open_is_passed_over(short: Path) -> No
     assert socket_path(short, env).parent == short / f"onepen-{os.getuid()}"
 
 
+def test_a_runtime_folder_that_cant_be_written_is_passed_over(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = private(short / "run")
+    may = os.access  # root may write into any folder, but into none on a disk that is read only
+    monkeypatch.setattr(os, "access", lambda path, mode: may(path, mode) and not Path(path).is_relative_to(runtime))
+    env = {"XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(short)}
+    assert socket_path(short, env).parent == short / f"onepen-{os.getuid()}"
+    private(runtime / "onepen")
+    assert socket_path(short, env).parent == short / f"onepen-{os.getuid()}"
+
+
 def test_a_path_that_is_too_long_is_passed_over(short: Path) -> None:
     deep = short / ("d" * 90)
     deep.mkdir()

@@ -1,7 +1,9 @@
 """The orchestrator's end of the socket, spoken to by clients that don't behave."""
 
 import json
+import resource
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -132,3 +134,21 @@ def test_an_error_is_told_as_it_is_in_the_foreground(onepen: Program, root: Path
     there = onepen(*said)
     assert (there.code, "draft 'nosuch-1': not in this workspace" in there.err) == (2, True)
     assert "(next: onepen drafts" in there.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of another process")
+def test_more_connections_than_it_has_descriptors_end_nobody(onepen: Program, root: Path) -> None:
+    (pid,) = orchestrators(onepen.home)
+    used = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 4, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    many = [connected(root) for _ in range(20)]
+    for one in many:
+        one.sendall(b"{")
+    many[0].settimeout(0.5)
+    with pytest.raises(TimeoutError):
+        many[0].recv(1)
+    for one in many:
+        one.close()
+    assert json.loads(onepen.ok("-C", "ws", "log", "still here", "--json").out)["commit"]
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    assert list(orchestrators(onepen.home)) == [pid]
