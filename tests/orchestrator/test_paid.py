@@ -92,7 +92,7 @@ def test_a_task_s_own_budget_counts_its_attempts_and_its_reviews(make_service: M
     service = make_service(models=model)
     [task] = delegate(service, "How hot?", target="research/heat.md", budget_usd=0.18).tasks
     assert (task.status, task.drafts[0].status) == ("in_review", "waiting")
-    assert "no model judged it: the budget of t1: 0.18" in task.drafts[0].reason
+    assert "no model judged it: the budget of t1: $0.18" in task.drafts[0].reason
     assert [r.agent for r in model.script.requests] == ["writer", "writer"]
 
 
