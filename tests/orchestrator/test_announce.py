@@ -46,6 +46,7 @@ def test_an_estimate_is_a_range() -> None:
 
 def test_first_is_before_anything_that_costs_was_booked(tmp_path: Path) -> None:
     house, acme = Space(tmp_path, None), Space(tmp_path, ClientId("acme"))
+    (tmp_path / "clients/acme").mkdir(parents=True)
     book(house, Booking("t1", 1, "researcher", "offline", Usage(), 0.0), NOW)
     assert never_paid([house, acme])
     book(acme, Booking("t2", 1, "researcher", "own", Usage(input=5), None), NOW)

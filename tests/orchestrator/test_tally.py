@@ -20,6 +20,7 @@ DAYS = ("2026-11-29T23:59:00+01:00", "2026-11-30T00:01:00+01:00", "2026-12-01T09
 def spaces(tmp_path: Path) -> tuple[Space, ...]:
     """Three days' bookings of the house and of a client."""
     house, acme = Space(tmp_path, None), Space(tmp_path, ClientId("acme"))
+    (tmp_path / "clients/acme").mkdir(parents=True)
     one = Usage(10, 7, 100, 50)
     for k, time in enumerate(DAYS):
         now = datetime.fromisoformat(time)

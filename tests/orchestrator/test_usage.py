@@ -101,6 +101,7 @@ def test_a_line_from_elsewhere_never_gives_budget_back(changed: dict[str, object
 
 def test_what_was_spent_on_a_day_by_client(tmp_path: Path) -> None:
     house, acme = Space(tmp_path, None), Space(tmp_path, ClientId("acme"))
+    (tmp_path / "clients/acme").mkdir(parents=True)
     book(house, booking("t1", 1, 0.25), NOW)
     book(house, booking("t2", 1, 0.5), NOW)
     book(house, booking("t3", 1, 4.0), DECEMBER)

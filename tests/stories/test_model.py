@@ -117,10 +117,11 @@ def test_what_was_answered_before_a_crash_is_not_asked_again(home: Path) -> None
 
 
 def test_a_task_that_was_left_alone_is_there_afterwards(home: Path) -> None:
-    with MessagesApi([ACCEPTED, READ, WRITE, {**REPORT, "delay": 1.0}]) as api, Story(home, api.env) as story:
+    with MessagesApi([ACCEPTED, READ, WRITE, {**REPORT, "delay": 4.0}]) as api, Story(home, api.env) as story:
         (begun,) = story.tell(*BEGIN, f"{DELEGATE} --detach")[-1:]
         (task,) = begun.json["tasks"]
         assert task["status"] in {"queued", "running"}
+        assert api.wait_for(1), "it is being worked on now"
         (now,) = story.tell("onepen -C ws status --client mueller --json")
         assert [(t["task"], t["status"]) for t in now.json["tasks"]] == [(task["task"], "running")]
         assert now.json["orchestrator"]["pid"] == story.orchestrator()
