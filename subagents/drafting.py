@@ -142,7 +142,9 @@ class Drafting:
         """Index entries whose sections are there once the draft stands; raises ToolRefused or EntryRefused."""
         if isinstance(target, NoteTarget):
             return ()
-        entries = []
+        if isinstance(target, FileTarget) and len(given) > 1:
+            raise ToolRefused(f"index: a file of a project has one entry, not {len(given)}; sum it up in one")
+        entries: list[IndexEntry] = []
         for one in given:
             if isinstance(target, FileTarget):
                 where = target.path
@@ -152,6 +154,8 @@ class Drafting:
                 where = section
             else:
                 raise ToolRefused("index: section_id is missing; name the section that the entry describes")
+            if any(entry.section_id == where for entry in entries):
+                raise ToolRefused(f"index: two entries for {shown(where)}; give one for each section")
             entries.append(IndexEntry(where, one.summary.strip(), tuple(one.keywords or ())))
         return tuple(entries)
 

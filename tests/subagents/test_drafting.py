@@ -425,3 +425,15 @@ def test_a_secret_is_not_edited_into_a_draft(bench: Bench) -> None:
     tools.ok("write_draft", text=TEXT, name="cones")
     told = tools.refused("edit_draft", name="cones.md", old_text="They melt.", new_text=f"They melt. {KEY}")
     assert KEY not in told and draft(bench, "cones.md").body == TEXT
+
+
+def test_a_file_has_one_entry_and_so_has_a_section(bench: Bench) -> None:
+    """A small model gave a letter one entry for each sentence; told at once, it can put that right."""
+    tools = bench.toolbox()
+    two = [{"section_id": "a", "summary": "One."}, {"section_id": "b", "summary": "Two."}]
+    told = tools.refused("write_draft", target="projects/kiln/letters/may.md", text="Dear Ana", index=two)
+    assert "a file of a project has one entry, not 2" in told
+    same = [{"section_id": "heat", "summary": "One."}, {"section_id": "heat", "summary": "Two."}]
+    told = tools.refused("write_draft", target="research/new.md", text="# New\n\n## Heat\nHot.\n", index=same)
+    assert "two entries for 'heat'" in told
+    assert bench.drafted() == {}
