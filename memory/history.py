@@ -205,6 +205,11 @@ def read_history(view: "View", space: Space) -> tuple[tuple[Commit, ...], tuple[
     return _ordered(found), tuple(unread)
 
 
+def commit_of(view: "View", space: Space, id_: str) -> Commit | None:
+    """The commit of a space with this whole id; None when its history has none."""
+    return next((commit for commit in read_commits(view, space) if commit.id == id_), None)
+
+
 def find_commit(commits: Sequence[Commit], prefix: str) -> Commit:
     """The commit that an id, or the beginning of one, names: "c42" is the whole number, "c42-k3" the machine's start.
 

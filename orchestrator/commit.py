@@ -12,7 +12,7 @@ from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen, PenLost, PutRefu
 from ..memory.commit.rehearsal import Foreseen as Foreseen
 from ..memory.commit.rehearsal import Rehearsal
 from ..memory.files import sha256
-from ..memory.history import Commit, read_commits
+from ..memory.history import Commit, commit_of
 from ..memory.ids import AgentId, ClientId
 from ..memory.problem import Problem
 from ..memory.scaffold import Planned
@@ -166,7 +166,7 @@ class Scribe:
 
     def _had(self, space: Space, state: DraftState, key: str, id_: str) -> tuple[Event, Written | NotWritten]:
         """What it means that the key is taken: by this very draft before a crash, or by another one."""
-        commit = next((c for c in read_commits(self._view, space) if c.id == id_), None)
+        commit = commit_of(self._view, space, id_)
         if commit is not None and commit.draft == state.id:
             return Committed(state.id, id_), Written(id_, commit.paths, again=True)
         reason = f"{key} was committed already, as {id_}" + (f" by draft {commit.draft}" if commit else "")
@@ -175,7 +175,7 @@ class Scribe:
     def done(self, space: Space, key: str) -> Commit | None:
         """The commit of a space that was made under this key; a rehearsal looks for none."""
         id_ = self._pen.commit_of(space, key) if isinstance(self._pen, Pen) else None
-        return None if id_ is None else next((c for c in read_commits(self._view, space) if c.id == id_), None)
+        return None if id_ is None else commit_of(self._view, space, id_)
 
     def log(
         self, space: Space, kind: str, text: str, who: str, *, key: str | None = None, allow_secret: bool = False
@@ -186,7 +186,7 @@ class Scribe:
             change = Change(client=space.client, what=what, who=who, log=((kind, text),), key=key)
             return self._commit(change, allow_secret=allow_secret)
         except AlreadyCommitted as e:
-            known = next((c for c in read_commits(self._view, space) if c.id == e.commit), None)
+            known = commit_of(self._view, space, e.commit)
             if known is None:
                 raise
             return known
@@ -288,7 +288,7 @@ class Scribe:
         try:
             commit = self._commit(change)
         except AlreadyCommitted as e:
-            known = next((c for c in read_commits(self._view, space) if c.id == e.commit), None)
+            known = commit_of(self._view, space, e.commit)
             return Written(e.commit, known.paths if known is not None else (), again=True)
         return Written(commit.id, commit.paths)
 

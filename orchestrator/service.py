@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..memory.clock import Clock
 from ..memory.workspace import Space, Workspace
+from .chat.answer import TurnResult
 from .errors import BadReason, BadRequest, DraftNotEditable
 from .requests import (
     ChatRequest,
@@ -32,7 +33,6 @@ from .results import (
     DraftView,
 )
 from .stop import StopSign
-from .tasks.answer import TurnResult
 from .tasks.dossier import Dossier, find_draft
 from .tasks.events import Edited
 from .views import draft_view
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from .settings.models import Models
     from .settings.redact import Known
     from .settings.setup import Setup
-    from .tasks.work import Ids, OnMade, Work
+    from .settings.trust import InForce
+    from .tasks.naming import Ids
+    from .tasks.work import OnMade, Work
     from .tasks.workshop import Workshop
 
 __all__ = [
@@ -242,11 +244,9 @@ class Service(Writer):
         dry_run: bool,
         on_made: "OnMade | None" = None,
     ) -> "Work":
-        from .settings.trust import in_force
         from .tasks.work import Work
 
-        chosen = in_force(self.workspace.settings, self._setup() if setup is None else setup).setup
-        self._secrets().learn(chosen.secrets())
+        force = self._in_force(setup)
 
         def say(dossier: Dossier, text: str, *, lasting: bool = False) -> None:
             if on_progress is not None:
@@ -256,13 +256,21 @@ class Service(Writer):
             self._desk(dry_run),
             self._ids,
             self._workshop(),
-            self._models(chosen),
-            chosen,
+            self._models(force.setup),
+            force,
             self._user,
             say,
             stop or StopSign(),
             on_made,
         )
+
+    def _in_force(self, setup: "Setup | None") -> "InForce":
+        """A request's settings with what the person allowed this workspace; its credentials are known from now on."""
+        from .settings.trust import in_force
+
+        force = in_force(self.workspace.settings, self._setup() if setup is None else setup)
+        self._secrets().learn(force.setup.secrets())
+        return force
 
     async def _turn(self, request: ChatRequest, setup: "Setup | None", on_event: OnEvent, stop: StopSign) -> TurnResult:
         """One turn with a held pen, so that its sub-agents can be at work side by side."""
@@ -271,24 +279,22 @@ class Service(Writer):
     def _talk(self, request: ChatRequest, setup: "Setup | None", on_event: OnEvent, stop: StopSign) -> "Talk":
         """The chats of a space, as one request has them."""
         from .chat.serving import Hands, talk_of
-        from .settings.trust import in_force
 
         space = self.workspace.space(request.client)
-        chosen = in_force(self.workspace.settings, self._setup() if setup is None else setup).setup
-        self._secrets().learn(chosen.secrets())
+        force = self._in_force(setup)
         here = self.seen_from(only=space.client)
 
         async def delegate(wanted: DelegateRequest, on_made: "Callable[[Sequence[str]], None]") -> DelegateResult:
             return await here.delegate(
                 replace(wanted, budget_usd=request.budget_usd),
-                setup=chosen,
+                setup=setup,
                 on_made=lambda made: on_made([task.task for task in made]),
                 on_progress=on_event,
                 stop=stop,
             )
 
         async def resume(task: str) -> DelegateResult:
-            return await here.resume(task, setup=chosen, on_progress=on_event, stop=stop)
+            return await here.resume(task, setup=setup, on_progress=on_event, stop=stop)
 
         return talk_of(
             space,
@@ -297,8 +303,8 @@ class Service(Writer):
             Hands(delegate, resume),
             self._ids,
             self._workshop(),
-            self._models(chosen),
-            chosen,
+            self._models(force.setup),
+            force,
             on_event,
             request.budget_usd,
         )

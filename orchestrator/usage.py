@@ -19,8 +19,8 @@ from ..memory.links import LinkLeadsOut
 from ..memory.problem import Problem
 from ..memory.workspace import Space
 from ..subagents.model import Usage
+from .premises import append_line, own
 from .results import UsageTotals
-from .tasks.premises import append_line, own
 
 VERSION = 1
 _MOST = 256 << 20

@@ -16,10 +16,9 @@ from ..settings.announce import announced, never_paid
 from ..settings.caps import caps_in_force
 from ..settings.choice import model_of
 from ..settings.models import Models, Served
-from ..settings.setup import Setup
-from ..settings.trust import in_force
+from ..settings.trust import InForce
 from ..tasks.desk import Desk
-from ..tasks.work import Ids
+from ..tasks.naming import Ids, free_task
 from ..tasks.workshop import Workshop
 from .booking import book_turn
 from .house import House, OnMade
@@ -52,18 +51,17 @@ def talk_of(
     ids: Ids,
     workshop: Workshop,
     models: Models,
-    setup: Setup,
+    force: InForce,
     on_event: OnEvent,
     budget_usd: float | None = None,
 ) -> Talk:
     """The chats of `space`, as one request has them: its models, its caps, its listener."""
 
     def connect(session: Session | None, asked: str | None) -> Line:
-        name = model_of(setup, asked, None, space.client) if asked or session is None else session.model
+        name = model_of(force.setup, asked, None, space.client) if asked or session is None else session.model
         served = models(name, main_definition(), space.client)
-        settings = desk.view.workspace.settings
-        raised = in_force(settings, setup).raised
-        caps = caps_in_force(settings.limits, setup.caps, raised=raised, budget_usd=budget_usd)
+        limits = desk.view.workspace.settings.limits
+        caps = caps_in_force(limits, force.setup.caps, raised=force.raised, budget_usd=budget_usd)
 
         def ask(chat: Session) -> Ask:
             account = _account(space, chat, caps)
@@ -78,21 +76,13 @@ def talk_of(
         desk=desk,
         clock=desk.clock,
         history=workshop.histories.setdefault(space.prefix, Followed(space)),
-        new_task=lambda: _free(desk, ids),
+        new_task=lambda: free_task(desk.view.workspace, ids),
         drafts=lambda: service.drafts(space.client),
         look=lambda prefix: service.look(prefix, note=False),
         delegate=hands.delegate,
         resume=hands.resume,
     )
     return Talk(house, workshop.talking, connect, lambda one: book_turn(space, one, desk.clock), ids.task)
-
-
-def _free(desk: Desk, ids: Ids) -> str:
-    """An id that no task of any space has."""
-    while True:
-        task = ids.task()
-        if not any(space.staging(task).exists() for space in desk.view.workspace.spaces()):
-            return task
 
 
 def _account(space: Space, chat: Session, caps: Caps) -> Account:

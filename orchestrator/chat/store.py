@@ -13,7 +13,7 @@ from ...memory.links import LinkLeadsOut
 from ...memory.problem import Problem
 from ...memory.workspace import Space
 from ..errors import AmbiguousId, OrchestratorFault
-from ..tasks.premises import append_line, own
+from ..premises import append_line, own
 from .lines import Begun, Line, parse_line, render_line
 from .session import Session, session_of
 

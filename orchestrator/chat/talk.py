@@ -16,10 +16,10 @@ from ...subagents.messages import Block, Text, user, well_formed
 from ..errors import BadRequest, OrchestratorFault
 from ..requests import ChatBegun, ChatRequest, OnEvent
 from ..stop import StopSign
-from ..tasks.answer import TurnResult
 from ..tasks.conversation import MAX_TOKENS
 from ..tasks.dossier import find_task
 from . import repair
+from .answer import TurnResult
 from .booking import CUT, Booked, booked
 from .house import House
 from .lines import Asked, Begun, Ended, Resulted, Tool

@@ -7,7 +7,7 @@ from ...memory.workspace import Space
 from ...subagents.messages import Text
 from ...subagents.model import Usage
 from ..results import UsageTotals
-from ..tasks.answer import TurnResult
+from .answer import TurnResult
 from .lines import Ended, Lost, Replied, Resulted
 from .prompt import conversation_tokens, scaled
 from .session import Session, messages

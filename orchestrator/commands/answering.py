@@ -9,8 +9,8 @@ from . import streams
 from .text import one_line, visible
 
 if TYPE_CHECKING:
+    from ..chat.answer import TurnResult
     from ..requests import TurnEvent
-    from ..tasks.answer import TurnResult
     from .shell import Shell
 
 

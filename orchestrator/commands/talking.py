@@ -17,10 +17,10 @@ from .text import count
 from .working import resolved
 
 if TYPE_CHECKING:
+    from ..chat.answer import TurnResult
     from ..requests import ChatRequest
     from ..service import Service
     from ..stop import StopSign
-    from ..tasks.answer import TurnResult
 
 _PROMPT = "> "
 _HELP = "/quit ends the chat, /drafts lists drafts, /usage tells what it cost; all else is said to the agent"

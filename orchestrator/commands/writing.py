@@ -1,5 +1,6 @@
 """Commands that write for a moment: the orchestrator does it, or they take the pen, do one thing and let go."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -61,21 +62,7 @@ def add_project(
     allow_secret: AllowSecret = False,
     dry_run: DryRun = False,
 ) -> int:
-    text = _file(shell, source)
-    refuse_known(shell, allow_secret, TITLE=title, FILE=text)
-    result = shell.write(
-        lambda pen: pen.add_project(
-            title,
-            client=shell.client,
-            id=id_,
-            text=text,
-            request=shell.request,
-            dry_run=dry_run,
-            allow_secret=allow_secret,
-        ),
-        dry_run=dry_run,
-    )
-    return _added(shell, result, "project", title)
+    return _card(shell, "project", lambda pen: pen.add_project, title, id_, source, allow_secret, dry_run)
 
 
 def add_research(
@@ -86,21 +73,7 @@ def add_research(
     allow_secret: AllowSecret = False,
     dry_run: DryRun = False,
 ) -> int:
-    text = _file(shell, source)
-    refuse_known(shell, allow_secret, TITLE=title, FILE=text)
-    result = shell.write(
-        lambda pen: pen.add_research(
-            title,
-            client=shell.client,
-            id=id_,
-            text=text,
-            request=shell.request,
-            dry_run=dry_run,
-            allow_secret=allow_secret,
-        ),
-        dry_run=dry_run,
-    )
-    return _added(shell, result, "finding", title)
+    return _card(shell, "finding", lambda pen: pen.add_research, title, id_, source, allow_secret, dry_run)
 
 
 def add_agent(
@@ -258,6 +231,34 @@ def _file(shell: Shell, source: Path | None) -> str | None:
         return data.decode()
     except UnicodeDecodeError as e:
         raise BadText(f"{what}: not UTF-8 text (byte {e.start})") from e
+
+
+def _card(
+    shell: Shell,
+    kind: str,
+    add: "Callable[[Writer], Callable[..., CommitResult]]",
+    title: str,
+    id_: str | None,
+    source: Path | None,
+    allow_secret: bool,
+    dry_run: bool,
+) -> int:
+    """A new card by the writer's method for its kind."""
+    text = _file(shell, source)
+    refuse_known(shell, allow_secret, TITLE=title, FILE=text)
+    result = shell.write(
+        lambda pen: add(pen)(
+            title,
+            client=shell.client,
+            id=id_,
+            text=text,
+            request=shell.request,
+            dry_run=dry_run,
+            allow_secret=allow_secret,
+        ),
+        dry_run=dry_run,
+    )
+    return _added(shell, result, kind, title)
 
 
 def _added(shell: Shell, result: "CommitResult", kind: str, title: str) -> int:

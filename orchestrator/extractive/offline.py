@@ -49,7 +49,7 @@ class Offline:
 
 def _blocks(request: ModelRequest) -> tuple[Block, ...]:
     if request.agent == MAIN:
-        from ..chat.extractive import next_blocks as answer
+        from .talk import next_blocks as answer
 
         return answer(request.messages)
     return next_blocks(request.messages)

@@ -33,16 +33,6 @@ class Caps:
     task_tokens: int | None = None
     day_tokens: int | None = None
 
-    def tightened(self, other: "Caps") -> "Caps":
-        """The smaller of each."""
-        return Caps(
-            _least(self.task_usd, other.task_usd),
-            _least(self.day_usd, other.day_usd),
-            _least(self.client_day_usd, other.client_day_usd),
-            _least_tokens(self.task_tokens, other.task_tokens),
-            _least_tokens(self.day_tokens, other.day_tokens),
-        )
-
 
 @dataclass(frozen=True)
 class Account:
@@ -58,11 +48,3 @@ class Account:
     caps: Caps
     spent: Amount = Amount()
     ceiling_usd: float | None = None
-
-
-def _least(one: float | None, other: float | None) -> float | None:
-    return min((value for value in (one, other) if value is not None), default=None)
-
-
-def _least_tokens(one: int | None, other: int | None) -> int | None:
-    return min((value for value in (one, other) if value is not None), default=None)

@@ -20,7 +20,7 @@ TYPES: Mapping[str, str] = {
     "DelegateResult": "onepen.orchestrator.results",
     "DraftView": "onepen.orchestrator.results",
     "TaskView": "onepen.orchestrator.results",
-    "TurnResult": "onepen.orchestrator.tasks.answer",
+    "TurnResult": "onepen.orchestrator.chat.answer",
     "UsageTotals": "onepen.orchestrator.results",
     "Finding": "onepen.staging.finding",
     "ProgressLine": "onepen.orchestrator.requests",

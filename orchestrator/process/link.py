@@ -5,11 +5,13 @@ answers for this very folder.
 """
 
 import os
+import select
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -26,6 +28,14 @@ _PART = 1 << 16
 _POLL = 0.02
 
 
+@dataclass(frozen=True)
+class Aside:
+    """What is looked after while a link waits: `act` is called whenever `bell` has something to read."""
+
+    bell: socket.socket
+    act: Callable[[], None]
+
+
 class Link:
     """A connection to the orchestrator, good for one request; `hello` is what it said of itself."""
 
@@ -34,6 +44,7 @@ class Link:
         self._lines = Lines()
         self._waiting: list[Line] = []
         self._pid = pid
+        self.aside: Aside | None = None
         connection.settimeout(ANSWER_SECONDS)
         key = key_of(root)
         self._send(greeting(key))
@@ -120,6 +131,7 @@ class Link:
     def _next(self) -> Line:
         while not self._waiting:
             try:
+                self._wait()
                 data = self._connection.recv(_PART)
             except TimeoutError:
                 raise Silent(self._pid, ANSWER_SECONDS) from None
@@ -129,6 +141,18 @@ class Link:
                 raise Gone(self._pid, accepted=False)
             self._waiting = self._lines.feed(data)
         return self._waiting.pop(0)
+
+    def _wait(self) -> None:
+        """Look after what is aside until the orchestrator says something; raises TimeoutError."""
+        while self.aside is not None:
+            sources = [self._connection, self.aside.bell]
+            ready = select.select(sources, [], [], self._connection.gettimeout())[0]
+            if self.aside.bell in ready:
+                self.aside.act()
+            if self._connection in ready:
+                return
+            if not ready:
+                raise TimeoutError
 
 
 def connect(path: Path) -> tuple[socket.socket, int] | None:
@@ -166,21 +190,37 @@ def handing_on(link: Link, note: Callable[[int], None]) -> Iterator[None]:
     A third one ends the command, as KeyboardInterrupt. One that the shell told us to ignore stays ignored. A closed
     terminal (SIGHUP) ends the command as ever: what was accepted goes on without it.
     """
-    presses = 0
+    presses = said = 0
+    bell, button = socket.socketpair()
+    bell.setblocking(False)
+    button.setblocking(False)
 
     def pressed(number: int, frame: FrameType | None) -> None:
+        # Only this: it runs in the middle of whatever the command does, which may be a write to stderr.
         nonlocal presses
         if presses >= 2:
             raise KeyboardInterrupt
-        before, presses = presses, 1 if number == signal.SIGINT and not presses else 2
-        note(presses)
-        for _ in range(presses - before):
+        presses = 1 if number == signal.SIGINT and not presses else 2
+        with suppress(BlockingIOError):
+            button.send(b"!")
+
+    def hand_on() -> None:
+        nonlocal said
+        bell.recv(_PART)
+        before, said = said, presses
+        if said > before:
+            note(said)
+        for _ in range(said - before):
             link.press()
 
     wanted = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
+    link.aside = Aside(bell, hand_on)
     before = {number: signal.signal(number, pressed) for number in wanted}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        link.aside = None
+        bell.close()
+        button.close()

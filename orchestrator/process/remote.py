@@ -14,10 +14,10 @@ from .link import Link, handing_on
 from .protocol import Garbled, Line
 
 if TYPE_CHECKING:
+    from ..chat.answer import TurnResult
     from ..requests import ChatRequest, OnEvent, ProgressLine
     from ..results import CommitResult, DecisionResult, DelegateResult, TaskView
     from ..settings.setup import Setup
-    from ..tasks.answer import TurnResult
 
 
 class Detached(Exception):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ...memory.files import sha256 as sha256_of
-from ...memory.history import read_commits
+from ...memory.history import commit_of
 from ...memory.view import View
 from ...memory.workspace import Space
 from ...staging.verdict import Accepted, Bound, Refused, moved_on
@@ -133,7 +133,8 @@ class Decider:
 
 def paths_of(view: View, space: Space, commit: str) -> tuple[str, ...]:
     """What a commit touched, by the history."""
-    return next((c.paths for c in read_commits(view, space) if c.id == commit), ())
+    found = commit_of(view, space, commit)
+    return found.paths if found is not None else ()
 
 
 def _moved(dossier: Dossier, state: DraftState, examined: Examined, sha256: str | None) -> str | None:

@@ -5,10 +5,10 @@ from datetime import datetime
 
 from ...memory.links import LinkLeadsOut
 from ...staging.secret import mask
+from ..premises import write
 from ..settings.models import follows_remarks
 from ..tasks.dossier import Dossier
 from ..tasks.plan import DraftState
-from ..tasks.premises import write
 from .reviewer import Examined, Reviewer
 
 

@@ -33,6 +33,7 @@ from ...subagents.prompt import prefix_sha, system_blocks, tools
 from ..errors import AttemptTaken
 from ..extractive.findings import heading_of
 from ..gateway.account import Account
+from ..premises import cache_place, write
 from ..review.reviewer import facts_of, provenance_of
 from ..settings.models import Served
 from .conversation import Conversation, Prefix
@@ -41,7 +42,6 @@ from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptReported, A
 from .lookup import Lookup
 from .naming import free_target
 from .plan import Spawn
-from .premises import cache_place, write
 from .transcript import stored_replies
 from .waiting import Waiting
 from .workshop import Workshop

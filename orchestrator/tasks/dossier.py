@@ -20,10 +20,10 @@ from ...memory.problem import Problem
 from ...memory.workspace import Space, Workspace
 from ...staging.folder import SheetUnreadable, TaskFolder, TaskSheet
 from ..errors import AmbiguousId, NoSuchDraft, NoSuchTask
+from ..premises import own
 from .events import DraftEvent, Event, Rebuilt, TaskAdded
 from .journal import Entry, Journal, Reading
 from .plan import DraftState, TaskState, replay, step
-from .premises import own
 
 _WRITTEN = ("task.md", "run.jsonl", "review.md", "report.md", "inputs")
 

@@ -27,8 +27,8 @@ from ...memory.problem import Problem
 from ...memory.wording import in_words, key_of
 from ...staging.finding import Finding
 from ...staging.verdict import VerdictUnreadable, parse_verdict, verdict_json
+from ..premises import append_line
 from .events import AttemptEvent, DraftEvent, Event, Judged, Rebuilt, TaskEvent
-from .premises import append_line
 
 VERSION = 1
 UNREADABLE = "journal_line_unreadable"

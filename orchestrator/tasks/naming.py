@@ -1,17 +1,32 @@
-"""Where a result goes when nobody said so: a new finding, named by the task's own words."""
+"""New names: a task's id, and where a result goes when nobody said so, a finding named by the task's own words."""
 
 import unicodedata
 from collections.abc import Iterable
+from typing import Protocol
 
 from ...memory.clock import Clock
-from ...memory.ids import BadId, CardId, id_from_title
+from ...memory.ids import BadId, CardId, TaskId, id_from_title
 from ...memory.target import CardTarget
 from ...memory.view import View
-from ...memory.workspace import SHELVES, Space
+from ...memory.workspace import SHELVES, Space, Workspace
 from ..extractive.findings import heading_of
 from .dossier import Dossier, dossiers
 
 _LONGEST = 48
+
+
+class Ids(Protocol):
+    """Gives new ids."""
+
+    def task(self) -> TaskId: ...
+
+
+def free_task(workspace: Workspace, ids: Ids) -> TaskId:
+    """An id that no task of any space has."""
+    while True:
+        task = ids.task()
+        if not any(space.staging(task).exists() for space in workspace.spaces()):
+            return task
 
 
 def free_target(view: View, space: Space, clock: Clock, text: str, also: Iterable[Dossier] = ()) -> CardTarget:

@@ -16,7 +16,7 @@ from pathlib import Path
 from ...memory.exam.records import is_record
 from ...subagents.messages import BadMessage, Message, block_dict, parse_blocks, parse_message
 from ...subagents.model import LostCall, ModelReply, Usage
-from .premises import append_line
+from ..premises import append_line
 
 VERSION = 1
 INPUTS = "inputs/"

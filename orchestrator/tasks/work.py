@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ...memory import snapshot
-from ...memory.ids import AgentId, CardId, TaskId
+from ...memory.ids import AgentId, CardId
 from ...memory.target import parse_target
 from ...memory.tokens import estimate
 from ...memory.workspace import Space
@@ -20,14 +20,14 @@ from ..door import INSIST, refuse
 from ..errors import BadRequest
 from ..gateway.account import Account
 from ..gateway.spent import spent_on
+from ..premises import own
 from ..requests import DelegateRequest
 from ..results import DelegateResult, TaskView
 from ..settings.announce import announced, never_paid
 from ..settings.caps import caps_in_force, ceiling
 from ..settings.choice import INHERIT, free, model_of
 from ..settings.models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
-from ..settings.setup import Setup
-from ..settings.trust import in_force
+from ..settings.trust import InForce
 from ..stop import StopSign
 from ..usage import place as usage_place
 from ..usage import totals
@@ -36,9 +36,8 @@ from .desk import Desk
 from .dossier import Dossier, added, place_attempt
 from .driver import Driver
 from .events import Judged, Resumed
-from .naming import free_target
+from .naming import Ids, free_target, free_task
 from .plan import STOPPED, AskPerson, DraftState, due
-from .premises import own
 from .projects import project_of
 from .rebuild import rebuild
 from .recover import lost, recover
@@ -50,12 +49,6 @@ OnMade = Callable[[tuple[TaskView, ...]], None]
 """Told of new tasks as soon as they are on the disk."""
 
 RESEARCHER = "researcher"
-
-
-class Ids(Protocol):
-    """Gives new ids."""
-
-    def task(self) -> TaskId: ...
 
 
 @dataclass(frozen=True)
@@ -82,7 +75,7 @@ class Work:
         ids: Ids,
         workshop: Workshop,
         models: Models,
-        setup: Setup,
+        force: InForce,
         user: str,
         say: Say,
         stop: StopSign,
@@ -93,8 +86,8 @@ class Work:
         self._ids = ids
         self._workshop = workshop
         self._models = models
-        self._force = in_force(self._workspace.settings, setup)
-        self._setup = self._force.setup
+        self._force = force
+        self._setup = force.setup
         self._user = f"user:{user}"
         self._say = say
         self._stop = stop
@@ -223,7 +216,7 @@ class Work:
         if target is None and wanted.model == OFFLINE and not request.answer:
             target = str(free_target(self._desk.view, space, self._desk.clock, wanted.text, made))
         return TaskSheet(
-            task=self._new_id(),
+            task=free_task(self._workspace, self._ids),
             agent=wanted.agent.id,
             client=space.client,
             project=None if request.project is None else CardId(request.project),
@@ -238,13 +231,6 @@ class Work:
             turns=min(request.max_turns or limits.turns, limits.turns),
             budget_usd=request.budget_usd,
         )
-
-    def _new_id(self) -> TaskId:
-        """An id that no task of any space has."""
-        while True:
-            task = self._ids.task()
-            if not any(space.staging(task).exists() for space in self._workspace.spaces()):
-                return task
 
     # -- running ---------------------------------------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .memory.workspace import Workspace as Workspace
     from .memory.workspace import find_workspace as find_workspace
     from .memory.workspace import open_workspace as open_workspace
+    from .orchestrator.chat.answer import TurnResult as TurnResult
     from .orchestrator.compose import build_service as build_service
     from .orchestrator.errors import OrchestratorFault as OrchestratorFault
     from .orchestrator.gateway.account import Caps as Caps
@@ -77,8 +78,7 @@ if TYPE_CHECKING:
     from .orchestrator.settings.setup import Setup as Setup
     from .orchestrator.stop import StopSign as StopSign
     from .orchestrator.tally import UsageResult as UsageResult
-    from .orchestrator.tasks.answer import TurnResult as TurnResult
-    from .orchestrator.tasks.work import Ids as Ids
+    from .orchestrator.tasks.naming import Ids as Ids
     from .staging.draft import Draft as Draft
     from .staging.errors import StagingFault as StagingFault
     from .staging.finding import Finding as Finding
@@ -239,7 +239,7 @@ _HOMES = {
     "orchestrator.settings.setup": ("Profile", "Secret", "Setup"),
     "orchestrator.tally": ("UsageResult",),
     "orchestrator.settings.models": ("Models", "Resolver", "Served"),
-    "orchestrator.tasks.answer": ("TurnResult",),
+    "orchestrator.chat.answer": ("TurnResult",),
     "orchestrator.requests": (
         "BrokeOff",
         "ChatBegun",
@@ -273,7 +273,7 @@ _HOMES = {
     ),
     "orchestrator.service": ("Service",),
     "orchestrator.stop": ("StopSign",),
-    "orchestrator.tasks.work": ("Ids",),
+    "orchestrator.tasks.naming": ("Ids",),
     "staging.draft": ("Draft",),
     "staging.errors": ("StagingFault",),
     "staging.finding": ("Finding",),

@@ -9,10 +9,10 @@ import pytest
 
 from onepen.memory.links import LinkLeadsOut
 from onepen.memory.workspace import Space
+from onepen.orchestrator.premises import append_line, own, write
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import TaskView
 from onepen.orchestrator.service import Service
-from onepen.orchestrator.tasks.premises import append_line, own, write
 from onepen.subagents.pool import Assignment, Ending, Reported
 from onepen.testing.pool import InProcessPool
 

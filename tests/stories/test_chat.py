@@ -48,7 +48,7 @@ def test_a_call_whose_result_was_never_stored_is_told_what_became_of_it(tmp_path
         told = [b for m in api.asked[-1].body["messages"] for b in m["content"] if b["type"] == "tool_result"]
         assert len(told) == 2
         text = json.dumps(told)
-        assert "interrupted" in text
+        assert "A task goes on with: onepen resume" in text, "the answer names the task that the call had made"
         wrote = "fire at 1220" in (story.workspace / "clients/acme/projects/kiln.md").read_text()
         assert wrote == wrote_first
         story.tell("onepen -C ws doctor")
@@ -61,7 +61,7 @@ REFUSAL: dict[str, Any] = {"stop_reason": "refusal", "stop_details": {"type": "r
 
 @pytest.mark.parametrize("words", ["", pytest.param("I begin, but", marks=pytest.mark.long)])
 def test_a_refusal_is_shown_and_paid_once(tmp_path: Path, words: str) -> None:
-    """Field case 57, in a chat, for a worker's task and for the model that reviews."""
+    """Field case 57, in a chat and for a worker's task."""
     rules = [{**REFUSAL, "reply": [{"text": words}] if words else []}]
     with MessagesApi(rules) as api, Story(tmp_path, api.env) as story:
         story.tell(*BEGIN)
@@ -71,6 +71,31 @@ def test_a_refusal_is_shown_and_paid_once(tmp_path: Path, words: str) -> None:
         (task,) = json.loads(worked.out)["tasks"]
         assert (task["status"], task["drafts"], len(api.asked)) == ("refused", [], 2)
         story.tell("onepen -C ws doctor", Line("onepen -C ws status --client acme", says="refused"), kill=range(100))
+
+
+def test_a_refusal_of_the_reviewing_model_is_no_consent(tmp_path: Path) -> None:
+    """Field case 57, where consent alone would commit: every line of the draft is a quote."""
+    draft = {
+        "target": "research/kiln-heat.md",
+        "title": "Kiln heat",
+        "text": '## Heat\n\n> "The kiln fires at 1220 degrees." (inputs/n.md:1)\n',
+        "sources": ["inputs/n.md:1"],
+    }
+    rules = [
+        {"forced": "verdict", "reply": [], **REFUSAL},
+        {"turn": 1, "reply": [{"tool": "read_input", "input": {"name": "n.md"}}]},
+        {"turn": 2, "reply": [{"tool": "write_draft", "input": draft}]},
+        {"turn": 3, "reply": [{"tool": "report", "input": {"summary": "done"}}]},
+    ]
+    (tmp_path / "n.md").write_text("The kiln fires at 1220 degrees.\n")
+    with MessagesApi(rules) as api, Story(tmp_path, api.env) as story:
+        story.tell(*BEGIN)
+        order = "onepen -C ws delegate Heat --client acme --input n.md --model sonnet --review auto --json"
+        (task,) = story.run(order).json["tasks"]
+        assert (task["status"], [d["status"] for d in task["drafts"]]) == ("in_review", ["waiting"])
+        assert len([seen for seen in api.asked if "tool_choice" in seen.body]) == 1, "a refusal is not asked again"
+        story.tell(Line(f"onepen -C ws show {task['task']}-1", says="refus"), "onepen -C ws doctor", kill=range(100))
+        assert not (story.workspace / "clients/acme/research/kiln-heat.md").exists()
 
 
 EMOJI = ("😀", "🇩🇪", "👨‍👩‍👧", "e\u0301")

@@ -11,6 +11,7 @@ from onepen.memory.clock import Clock
 from onepen.memory.follow import Followed
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.chat.answer import TurnResult
 from onepen.orchestrator.chat.booking import Booked
 from onepen.orchestrator.chat.house import House, OnMade
 from onepen.orchestrator.chat.lines import Line as FileLine
@@ -23,7 +24,6 @@ from onepen.orchestrator.requests import ChatRequest, DelegateRequest, TurnEvent
 from onepen.orchestrator.results import DelegateResult
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.stop import StopSign
-from onepen.orchestrator.tasks.answer import TurnResult
 from onepen.orchestrator.tasks.desk import Desk
 from onepen.subagents.messages import Text, ToolUse
 from onepen.subagents.model import Listener, Model, ModelReply, ModelRequest, OnLost, Usage

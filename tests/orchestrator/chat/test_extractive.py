@@ -1,11 +1,12 @@
 """The offline model as main agent: quotes with their places, and that it writes no prose."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from onepen.orchestrator.chat.extractive import NO_PROSE
 from onepen.orchestrator.extractive.offline import Offline
+from onepen.orchestrator.extractive.talk import NO_PROSE
 from onepen.testing.parlour import Parlour
 
 
@@ -44,6 +45,14 @@ def test_quotes_in_a_finding_are_shown_as_they_stand_with_the_place_of_the_findi
     assert f"{quoted}\n(research/firing-l4.md:" in result.answer and '""' not in result.answer
     assert result.answer.count("quarter of an hour") == 1
     assert result.sources and all(source.startswith("research/firing-l4.md:") for source in result.sources)
+
+
+def test_a_quote_that_stands_twice_is_shown_once_and_one_line_is_no_range(offline: Parlour) -> None:
+    quote = '> "Fire L4 at cone 6." (inputs/n.md:3)'
+    offline.service.add_research("Firing L4", text=f"## Heat\n\n{quote}\n\n## Cones\n\n{quote}\n")
+    answer = offline.turn("At which cone do we fire L4?").answer
+    assert answer.count(quote) == 1
+    assert re.search(r"\(research/firing-l4\.md:\d+\)", answer)
 
 
 def test_a_title_alone_and_a_line_about_a_new_card_answer_nothing(offline: Parlour) -> None:

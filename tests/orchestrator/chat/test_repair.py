@@ -10,7 +10,7 @@ from onepen.memory.history import read_commits
 from onepen.orchestrator.chat.booking import end_cut_turns
 from onepen.orchestrator.chat.lines import Asked, Replied, Resulted
 from onepen.orchestrator.chat.store import Chats
-from onepen.orchestrator.tasks.premises import append_line
+from onepen.orchestrator.premises import append_line
 from onepen.orchestrator.tasks.recover import RECENT
 from onepen.subagents.messages import Text
 from onepen.subagents.model import Usage

@@ -1,6 +1,7 @@
 """A server is believed only if it is this user's, the process that it says, and for this very folder."""
 
 import os
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -149,3 +150,33 @@ def test_noise_is_garbled(tmp_path: Path, env: dict[str, str], plays: Callable[[
     plays(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"))
     with pytest.raises(Garbled):
         Link.open(tmp_path, env)
+
+
+def test_ctrl_c_in_the_middle_of_a_line_is_handed_on_behind_it(
+    tmp_path: Path, env: dict[str, str], plays: Callable[[Play], None]
+) -> None:
+    heard: list[bytes] = []
+
+    def play(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(encode(Hello("0.1.0", key_of(tmp_path), os.getpid(), "now", 0).line()))
+        connection.recv(1 << 16)
+        connection.sendall(encode({"event": "progress"}))
+        while b"".join(heard).count(b"press") < 2:
+            heard.append(connection.recv(1 << 16))
+        connection.sendall(encode({"result": 7}))
+
+    plays(play)
+    told: list[object] = []
+
+    def writes(_: object) -> None:
+        told.append("begins")
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        told.append("ends")
+
+    link = Link.open(tmp_path, env)
+    assert link is not None
+    with links.handing_on(link, told.append):
+        assert link.ask("delegate", "1", {}, on_event=writes, seconds=None) == 7
+    assert told == ["begins", "ends", 2]

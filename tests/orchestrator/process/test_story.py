@@ -162,7 +162,7 @@ def test_ctrl_c_once_lets_it_finish_and_twice_ends_it_but_nobody_elses(home: Hom
         said += mine.stderr.readline().decode()
     mine.send_signal(signal.SIGINT)
     code, out, err = ended(mine)
-    assert code == 130
+    assert code == 130, (code, out, err)
     (task,) = json.loads(out)["tasks"]
     assert task["status"] == "interrupted"
     assert f"onepen resume {task['task']}" in err

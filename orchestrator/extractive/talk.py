@@ -14,7 +14,7 @@ from ...staging.question import questions
 from ...staging.quotes import QuoteImpossible, parse_quote, render_quote
 from ...subagents.messages import Block, Message, Text, ToolResult, ToolUse
 from ...subagents.page import parse_page
-from ..extractive.excerpt import distinct, excerpt
+from .excerpt import distinct, excerpt
 
 MOST_QUESTIONS = 4
 MOST_READS = 6
@@ -123,12 +123,14 @@ def _reads(told: _Told, hits: Sequence[_Hit]) -> Iterator[Block]:
 def _quotes(question: str, hits: Sequence[_Hit], pages: Mapping[str, Mapping[int, str]]) -> Iterator[str]:
     """Quotes as they stand: of cards what was read there, of day logs the line itself."""
     read = [h for h in hits if h.line in pages.get(h.path, {}) and h.line > _front_end(pages[h.path])]
-    passages = dict.fromkeys(text for h in read if (text := _passage(h, pages[h.path])) is not None)
-    found = (
+    passages: dict[str, str] = {}  # a card may hold the same quote twice, and two cards may
+    for quotes, place in (found for h in read if (found := _passage(h, pages[h.path])) is not None):
+        passages.setdefault(quotes, f"{quotes}\n({place})")
+    excerpts = (
         excerpt(h.path, pages[h.path], h.line, question) for h in read if parse_quote(pages[h.path][h.line]) is None
     )
-    said = [one for one in found if one is not None and not all(is_heading(p.text) for p in one.pieces)]
-    cards = [*passages, *(one.render() for one in distinct(said, MOST_QUOTES))][:MOST_QUOTES]
+    said = [one for one in excerpts if one is not None and not all(is_heading(p.text) for p in one.pieces)]
+    cards = [*passages.values(), *(one.render() for one in distinct(said, MOST_QUOTES))][:MOST_QUOTES]
     yield from cards
     for hit in hits[: MOST_QUOTES - len(cards)]:
         if hit.path not in pages and not _BOOKED.match(hit.text):
@@ -138,8 +140,8 @@ def _quotes(question: str, hits: Sequence[_Hit], pages: Mapping[str, Mapping[int
                 continue
 
 
-def _passage(hit: _Hit, lines: Mapping[int, str]) -> str | None:
-    """Quotes that a card holds, the one that was found and its neighbours, as they stand there; None for other text."""
+def _passage(hit: _Hit, lines: Mapping[int, str]) -> tuple[str, str] | None:
+    """Quotes that a card holds, the one that was found and its neighbours, and their place; None for other text."""
     if parse_quote(lines[hit.line]) is None:
         return None
     first = last = hit.line
@@ -147,7 +149,8 @@ def _passage(hit: _Hit, lines: Mapping[int, str]) -> str | None:
         last += 1
     while last - first + 1 < _MOST_LINES and parse_quote(lines.get(first - 1, "")) is not None:
         first -= 1
-    return "\n".join([*(lines[n] for n in range(first, last + 1)), f"({hit.path}:{first}-{last})"])
+    place = f"{hit.path}:{first}" + (f"-{last}" if last > first else "")
+    return "\n".join(lines[n] for n in range(first, last + 1)), place
 
 
 def _front_end(lines: Mapping[int, str]) -> int:

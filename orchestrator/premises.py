@@ -8,9 +8,9 @@ file the workspace's maker named.
 import os
 from pathlib import Path
 
-from ...memory import files
-from ...memory.links import LinkLeadsOut, resolve
-from ...memory.workspace import Space, Workspace
+from ..memory import files
+from ..memory.links import LinkLeadsOut, resolve
+from ..memory.workspace import Space, Workspace
 
 
 def own(space: Space, path: str) -> Path:
