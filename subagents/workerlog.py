@@ -81,6 +81,6 @@ def _ready(data: bytearray) -> int:
     if not size and len(data) > _LONGEST_LINE:
         return len(data) - _OVERLAP
     begun = data.rfind(_BEGIN)
-    if 0 <= begun < size and data.find(_END, begun) < 0 and len(data) - begun < _LONGEST_BLOCK:
+    if 0 <= begun < size and data.find(_END, begun, size) < 0 and len(data) - begun < _LONGEST_BLOCK:
         return data.rfind(b"\n", 0, begun) + 1
     return size

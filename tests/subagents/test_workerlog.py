@@ -61,6 +61,16 @@ def test_the_last_line_of_stderr() -> None:
     assert log.last_line == "ImportError: no module"
 
 
+def test_a_private_key_whose_last_line_is_not_whole_yet_is_waited_for() -> None:
+    for cut in range(len(PEM) - 40, len(PEM) + 1):
+        log, kept = logged()
+        for part in (PEM[:cut], PEM[cut:] + "\n"):
+            log.stderr(part.encode())
+            log.flush()
+        log.close()
+        assert b"SECRETBODY" not in kept, cut
+
+
 @given(st.sampled_from([*KEYS, PEM]), st.lists(st.integers(0, 900), max_size=5), st.binary(max_size=20))
 def test_a_secret_is_masked_wherever_its_bytes_are_parted(value: str, cuts: list[int], noise: bytes) -> None:
     log, kept = logged()
