@@ -5,12 +5,15 @@ A line holds who, when, what, and the text that went and came with the section i
 `c42-k3x9ab`. The number is one more than the highest that the pen had seen in any space, so ids sort causally also
 after two machines' logs were merged; readers sort by id and drop equal lines, so a merge by union is harmless. Where
 two different commits have one id all the same (a copied folder, a restored backup), both are shown.
+
+Nothing is ever taken out of it: a commit that was undone stays, and the commit that undid it names it. An undoing can
+itself be undone, so what counts is found from the latest backwards (`undone`).
 """
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,6 +32,7 @@ _ID = re.compile(r"c([1-9][0-9]{0,17})-([0-9a-z]{6})")
 _PREFIX = re.compile(r"c([1-9][0-9]{0,17})(?:-([0-9a-z]{0,6}))?")
 _UPDATED = re.compile(r"^updated:[ \t]*\d{4}-\d{2}-\d{2}[ \t]*\r?\n?", re.MULTILINE)
 _NAMED = re.compile(r'"id"\s*:\s*"(c[1-9][0-9]{0,17}-[0-9a-z]{6})"')
+_SELDOM = frozenset({"undoes", "whole", "behind"})
 LOG_NAME = re.compile(r"commits-\d{4}-\d{2}\.jsonl")
 
 
@@ -59,21 +63,31 @@ class AmbiguousCommit(MemoryFault):
 
 @dataclass(frozen=True)
 class TextChange:
-    """Text that went and text that came, whole lines; `section` is the id of the section it stands in, if any."""
+    """Text that went and text that came, whole lines; `section` is the id of the section it stands in, if any.
+
+    `whole`: the file itself came or went. Where text only went, `behind` are the lines after which it stood ("": the
+    beginning), so that its place can be found again; None where a history doesn't tell.
+    """
 
     path: str
     section: str | None
     old: str
     new: str
+    whole: bool = False
+    behind: str | None = None
 
 
 @dataclass(frozen=True)
 class Commit:
-    """One commit as its log tells it; `paths` are relative to the workspace, `time` is ISO 8601 with its offset."""
+    """One commit as its log tells it; `paths` are relative to the workspace, `time` is ISO 8601 with its offset.
+
+    `undoes` is the commit that it undid: that one's key can be used again.
+    """
 
     v: int
     id: str
     key: str | None
+    undoes: str | None = field(default=None, kw_only=True)
     time: str
     who: str
     what: str
@@ -99,8 +113,33 @@ def sort_key(commit: str) -> tuple[int, str]:
 
 
 def commit_json(commit: Commit) -> str:
-    """The commit as its line, without the newline; `v`, `id` and `key` come first (ledger.py looks for them there)."""
-    return json.dumps(asdict(commit), ensure_ascii=False, separators=(",", ":"))
+    """The commit as its line, without the newline; `v`, `id`, `key` and `undoes` come first (ledger.py looks there).
+
+    What only some commits have stands in the lines of those alone.
+    """
+    found = {name: value for name, value in asdict(commit).items() if value is not None or name not in _SELDOM}
+    found["changes"] = [
+        {name: value for name, value in change.items() if name not in _SELDOM or value not in (None, False)}
+        for change in found["changes"]
+    ]
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+
+
+def undone(undoings: Mapping[str, str]) -> dict[str, str]:
+    """The commits that were undone and stay so, each with the latest that undid it.
+
+    `undoings` are the commits that undid another, each with the one that it names.
+    """
+    found: dict[str, str] = {}
+    for commit in sorted(undoings, key=sort_key, reverse=True):
+        if commit not in found:
+            found.setdefault(undoings[commit], commit)
+    return found
+
+
+def undone_of(commits: Iterable[Commit]) -> dict[str, str]:
+    """The same for the commits of a history."""
+    return undone({commit.id: commit.undoes for commit in commits if commit.undoes is not None})
 
 
 def parse_commits(text: str, path: str = "logs/commits.jsonl") -> tuple[tuple[Commit, ...], tuple[Problem, ...]]:

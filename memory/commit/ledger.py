@@ -1,7 +1,7 @@
 """Which commit numbers and keys are used, read from the commit logs of the spaces.
 
 Only the beginning of each line is looked at, and of a log that has grown only what is new: a pen asks before every
-commit, and git may have replaced a log since.
+commit, and git may have replaced a log since. The key of a commit that was undone is free again.
 """
 
 import json
@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from ..history import log_paths, sort_key
+from ..history import log_paths, sort_key, undone
 from ..view import open_file
 from ..workspace import Space
 
-_HEAD = re.compile(rb'\{"v":\d+,"id":"(c[1-9]\d{0,17}-[0-9a-z]{6})","key":(null|"(?:[^"\\]|\\.)*")')
+_HEAD = re.compile(
+    rb'\{"v":\d+,"id":"(c[1-9]\d{0,17}-[0-9a-z]{6})","key":(null|"(?:[^"\\]|\\.)*")(?:,"undoes":"([^"\\]*)")?'
+)
 _TAIL = 512
 
 
@@ -26,7 +28,8 @@ class _Log:
     inode: int = 0
     size: int = 0
     tail: bytes = b""
-    keys: dict[bytes, str] = field(default_factory=dict)
+    keys: dict[bytes, list[str]] = field(default_factory=dict)
+    undoings: dict[str, str] = field(default_factory=dict)
     highest: int = 0
 
 
@@ -49,14 +52,15 @@ class Ledger:
             self.highest = max(self.highest, log.highest)
 
     def commit_of(self, space: Space, key: str) -> str | None:
-        """The commit of a space that has this key."""
+        """The commit of a space that has this key and was not undone."""
         self.look(space)
         wanted = _as_key(key)
-        for path in log_paths(space):
-            found = self._logs[path].keys.get(wanted)
-            if found is not None:
-                return found
-        return None
+        logs = [self._logs[path] for path in log_paths(space)]
+        found = [commit for log in logs for commit in log.keys.get(wanted, ())]
+        if not found:
+            return None
+        gone = undone({commit: other for log in logs for commit, other in log.undoings.items()})
+        return next((commit for commit in found if commit not in gone), None)
 
 
 def _read_on(log: _Log, file: BinaryIO) -> None:
@@ -66,30 +70,32 @@ def _read_on(log: _Log, file: BinaryIO) -> None:
     if same and found.st_size == log.size:
         return
     if not same:
-        log.inode, log.size, log.tail, log.keys = found.st_ino, 0, b"", {}
+        log.inode, log.size, log.tail, log.keys, log.undoings = found.st_ino, 0, b"", {}, {}
     file.seek(log.size)
     data = file.read()
     for line in data.split(b"\n"):
         head = _HEAD.match(line)
-        commit, key = (head[1].decode(), head[2]) if head else _by_json(line)
+        commit, key, undoes = (head[1].decode(), head[2], head[3]) if head else _by_json(line)
         if commit:
             log.highest = max(log.highest, sort_key(commit)[0])
             if key != b"null":
-                log.keys.setdefault(key, commit)
+                log.keys.setdefault(key, []).append(commit)
+            if undoes:
+                log.undoings[commit] = undoes.decode("utf-8", "replace")
     whole = data[: data.rfind(b"\n") + 1]
     log.size += len(whole)
     log.tail = (log.tail + whole)[-_TAIL:]
 
 
-def _by_json(line: bytes) -> tuple[str, bytes]:
-    """Id and key of a line that another program wrote again in its own way; an empty id if it is no commit."""
+def _by_json(line: bytes) -> tuple[str, bytes, bytes]:
+    """Id, key and what is undone, of a line that another program wrote in its own way; no id if it is no commit."""
     try:
         found = json.loads(line)
-        commit, key = found["id"], found.get("key")
+        commit, key, undoes = found["id"], found.get("key"), found.get("undoes")
         sort_key(commit)
     except (ValueError, TypeError, KeyError, AttributeError):
-        return "", b"null"
-    return commit, _as_key(key) if isinstance(key, str) else b"null"
+        return "", b"null", b""
+    return commit, _as_key(key) if isinstance(key, str) else b"null", str(undoes or "").encode()
 
 
 def _as_key(key: str) -> bytes:

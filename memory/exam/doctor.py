@@ -14,7 +14,7 @@ from ..commit.place import unsettled
 from ..commit.redo import Chains
 from ..files import being_written, is_tmp
 from ..guard import UnsafeFile, list_beneath
-from ..history import Commit, doubled_ids, parse_commits, same_change, sort_key
+from ..history import Commit, doubled_ids, parse_commits, same_change, sort_key, undone_of
 from ..holder import holder
 from ..ids import BadId, CardId, Id
 from ..index.index import parse_index
@@ -284,8 +284,9 @@ class _DayLog:
 
 def _keys(commits: list[tuple[str, Commit]]) -> Iterator[Problem]:
     first: dict[str, Commit] = {}
+    gone = undone_of(commit for _, commit in commits)
     for path, commit in commits:
-        if commit.key is None:
+        if commit.key is None or commit.id in gone:
             continue
         other = first.setdefault(commit.key, commit)
         if other.id == commit.id:

@@ -242,6 +242,13 @@ def test_a_key_that_was_committed_twice_with_different_changes_is_an_error(root:
     assert "c1-abcdef and c4-abcdef" in examine(View(open_workspace(root)))[0].message
 
 
+def test_a_key_that_was_used_again_after_an_undo_is_in_order(root: Path) -> None:
+    key = "t1 projects/kiln.md"
+    undoing = json.dumps({**json.loads(commit(2, None)), "undoes": "c1-abcdef"}) + "\n"
+    put(root, "logs/commits-2026-11.jsonl", commit(1, key, *fired(1220, 10)) + undoing + commit(3, key, *fired(1, 11)))
+    assert found(root) == []
+
+
 def test_the_same_change_under_one_key_on_two_clones_is_information(root: Path) -> None:
     key = "t1 projects/kiln.md"
     put(root, "logs/commits-2026-10.jsonl", commit(1, key, *fired(1220, 10)) + commit(4, key, *fired(1220, 11)))

@@ -16,6 +16,7 @@ from onepen.memory.history import (
     parse_commits,
     read_commits,
     sort_key,
+    undone,
 )
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
@@ -45,6 +46,23 @@ def test_a_commit_is_one_readable_line_and_comes_back() -> None:
     assert "1220 °C" in line
     assert "\n" not in line
     assert parse_commits(line + "\n") == ((commit(42),), ())
+
+
+def test_what_few_commits_have_stands_in_their_lines_alone() -> None:
+    assert not any(f'"{name}"' in commit_json(commit(1)) for name in ("undoes", "whole", "behind"))
+    went = TextChange("research/x.md", None, "x\n", "", whole=True), TextChange("a.md", "s", "y\n", "", behind="")
+    undoing = replace(commit(9), key=None, undoes="c1-k3x9ab", changes=went)
+    line = commit_json(undoing)
+    assert line.startswith('{"v":1,"id":"c9-k3x9ab","key":null,"undoes":"c1-k3x9ab","time"')
+    assert parse_commits(line) == ((undoing,), ())
+
+
+def test_what_is_undone_is_found_from_the_latest_backwards() -> None:
+    undoings = {"c2-aaaaaa": "c1-aaaaaa", "c9-aaaaaa": "c10-aaaaaa"}
+    assert undone(undoings) == {"c1-aaaaaa": "c2-aaaaaa", "c10-aaaaaa": "c9-aaaaaa"}
+    assert undone(undoings | {"c11-aaaaaa": "c2-aaaaaa"}) == {"c2-aaaaaa": "c11-aaaaaa", "c10-aaaaaa": "c9-aaaaaa"}
+    assert undone({"c2-aaaaaa": "c1-aaaaaa", "c2-bbbbbb": "c1-aaaaaa"}) == {"c1-aaaaaa": "c2-bbbbbb"}
+    assert undone({"c1-aaaaaa": "c1-aaaaaa"}) == {"c1-aaaaaa": "c1-aaaaaa"}, "nonsense is no endless loop"
 
 
 def test_ids_sort_by_number_then_machine() -> None:

@@ -63,3 +63,21 @@ def test_lines_in_another_form_and_rubbish(space: Space) -> None:
     assert ledger.commit_of(space, "k4") == "c4-bbbbbb"
     assert ledger.commit_of(space, "k8") == "c8-aaaaaa"
     assert ledger.highest == 8
+
+
+def undoing(sequence: int, other: int, key: str | None = None) -> str:
+    return commit_json(replace(NONE, id=f"c{sequence}-aaaaaa", key=key, undoes=f"c{other}-aaaaaa")) + "\n"
+
+
+def test_the_key_of_what_was_undone_is_free_until_the_undoing_is_undone(space: Space) -> None:
+    ledger = Ledger(space.root)
+    log(space).with_name("commits-2026-10.jsonl").write_text(line(1, "k1") + line(2, "k2"))
+    log(space).write_text(undoing(3, 1, "request 7"))
+    assert (ledger.commit_of(space, "k1"), ledger.commit_of(space, "k2")) == (None, "c2-aaaaaa")
+    assert ledger.commit_of(space, "request 7") == "c3-aaaaaa"
+    with log(space).open("a") as file:
+        file.write(line(4, "k1"))
+    assert ledger.commit_of(space, "k1") == "c4-aaaaaa"
+    with log(space).open("a") as file:
+        file.write('{ "undoes": "c4-aaaaaa", "id": "c5-aaaaaa" }\n' + undoing(6, 3))
+    assert ledger.commit_of(space, "k1") == "c1-aaaaaa"
