@@ -23,6 +23,7 @@ from onepen.orchestrator.tasks.workshop import Workshop
 from onepen.subagents.definition import AgentDefinition
 from onepen.subagents.model import Model
 from onepen.subagents.pool import Pool
+from onepen.testing import tally
 from onepen.testing.clock import FixedClock
 from onepen.testing.ids import CountedIds
 from onepen.testing.pool import InProcessPool
@@ -41,6 +42,17 @@ def pytest_configure() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many faults were put in, and what was not tried and why."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
+    told = [str(value) for report in reports for name, value in report.user_properties if name == tally.PROPERTY]
+    for line in tally.summary(told):
+        terminalreporter.write_line(line)
+    skipped = [report for report in terminalreporter.getreports("skipped") if "/faults/" in report.nodeid]
+    for reason in sorted({report.longrepr[2] for report in skipped if isinstance(report.longrepr, tuple)}):
+        terminalreporter.write_line(f"faults not tried: {reason}")
 
 
 @pytest.fixture(autouse=True)

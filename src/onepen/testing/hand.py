@@ -1,0 +1,211 @@
+"""A process that commits, to be hit by faults: `python -m onepen.testing.hand`; hands.py is the other end.
+
+It is ready before it is asked: each order is carried out by a child of its own, which waits for the word to go on, so
+that a tracer can attach, and then does nothing but the order. What the child reached it notes in memory that it shares
+with this process: no system call of it is other than those of the order itself.
+
+Order, one JSON object a line: `{"root": …, "do": "commit" | "open" | "doctor", "to": 8, …}`. Answers: `{"pid": …}`,
+and, after a line of any content, `{"status": …, "reached": …, "stage": …, "fault": …}` once the child has ended.
+"""
+
+import contextlib
+import json
+import mmap
+import os
+import signal
+import struct
+import sys
+import tempfile
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from ..memory.change import Change, FileEntry, Put
+from ..memory.commit.pen import AlreadyCommitted, Pen
+from ..memory.files import Disk
+from ..memory.ids import CardId
+from ..memory.index.index import IndexEntry
+from ..memory.scaffold import init
+from ..memory.target import CardTarget
+from ..memory.text.card import CardEdit
+from ..memory.workspace import open_workspace
+from .clock import FixedClock
+
+NOW = "2026-11-30T14:05:00+01:00"
+STAGES = ("begun", "open", "closed")
+_SHARED = 8192
+_HEAD = struct.Struct("iii")  # reached, stage, length of the fault's text
+
+
+class Drip(Disk):
+    """A disk that takes at most a few bytes of a write, as the system may."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def write(self, fd: int, data: memoryview) -> int:
+        return super().write(fd, data[: self._most])
+
+
+def begin(root: Path) -> None:
+    """A workspace with one card, in which yesterday is still to be sealed."""
+    init(root, id="abcdefgh12345678", name="Kiln", today=date(2026, 11, 29))
+    (root / "projects" / "kiln.md").write_text(
+        "---\ntitle: Kiln\nupdated: 2026-11-02\n---\n\n# Kiln\n\n## Count\n\nnumber 0\n\n## Glaze\n\nCeladon.\n"
+    )
+    (root / "memory").mkdir(exist_ok=True)
+    (root / "memory" / "2026-11-29.md").write_text("- 09:00+01:00 [note] old\n")
+    with Pen.open(open_workspace(root), FixedClock(NOW), new_machine=_machine) as pen:
+        pen.reconcile(open_workspace(root).house)
+
+
+def work(n: int) -> Change:
+    """The n-th change, from 1: an edit, a new card, or a project's file with its index line, in turn."""
+    key, log = f"k{n}", (("count", f"number {n}"),)
+    kiln = CardTarget("projects", CardId("kiln"))
+    if n % 3 == 1:
+        edit = CardEdit(kiln, "replace", "count", f"number {max(n - 3, 0)}\n", f"number {n}\n")
+        index = (IndexEntry("count", f"Now at {n}."),)
+        return Change(None, f"projects/kiln.md: {n}", "user:ana", edit=edit, index=index, log=log, key=key)
+    if n % 3 == 2:
+        text = f"## What I found\n\nIt was {n}.\n\n## Sources\n\nNone.\n"
+        edit = CardEdit(CardTarget("research", CardId(f"find-{n}")), "create", text=text, title=f"Find {n}")
+        index = (IndexEntry("what-i-found", f"It was {n}."),)
+        return Change(None, f"research/find-{n}.md: created", "user:ana", edit=edit, index=index, log=log, key=key)
+    put = Put(f"projects/kiln/n{n}/note.md", f"Note {n}.\n".encode() * 40)
+    entry = FileEntry(CardId("kiln"), f"n{n}/note.md", IndexEntry(f"n{n}/note.md", f"Note {n}."))
+    edit = CardEdit(kiln, "append", "glaze", text=f"Layer {n}.\n")
+    return Change(
+        None, f"projects/kiln: {n}", "user:ana", edit=edit, puts=(put,), files=(entry,), log=log, key=key
+    )  # fmt: skip
+
+
+def _machine() -> str:
+    return "k3x9ab"
+
+
+class _Note:
+    """What a child reached, in memory that its parent sees."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, _SHARED)
+
+    def write(self, reached: int, stage: int, fault: str = "") -> None:
+        text = fault.encode()[: _SHARED - _HEAD.size]
+        self._memory[_HEAD.size : _HEAD.size + len(text)] = text
+        self._memory[: _HEAD.size] = _HEAD.pack(reached, stage, len(text))
+
+    def read(self) -> tuple[int, int, str]:
+        reached, stage, length = _HEAD.unpack(self._memory[: _HEAD.size])
+        return reached, stage, self._memory[_HEAD.size : _HEAD.size + length].decode()
+
+    def close(self) -> None:
+        self._memory.close()
+
+
+def _carry_out(order: Mapping[str, Any], note: _Note) -> None:
+    """The order; how far it came is noted at each step."""
+    root, reached, stage = Path(order["root"]), 0, 0
+    disk = Drip(int(order["drip"])) if order.get("drip") else Disk()
+    try:
+        pen = Pen.open(open_workspace(root), FixedClock(NOW), wait=0, new_machine=_machine, disk=disk)
+        stage = 1
+        note.write(reached, stage)
+        try:
+            for n in range(1, int(order.get("to", 0)) + 1):
+                with contextlib.suppress(AlreadyCommitted):
+                    pen.commit(work(n))
+                reached = n
+                note.write(reached, stage)
+        finally:
+            pen.close()
+        note.write(reached, 2)
+    except Exception as e:
+        kinds = [kind.__name__ for kind in type(e).__mro__]
+        told = {"kinds": kinds, "message": str(e), "errno": getattr(e, "errno", None), "stage": STAGES[stage]}
+        note.write(reached, stage, json.dumps({**told, "filename": str(getattr(e, "filename", None) or "")}))
+        raise
+
+
+def _doctor(root: str, out: int) -> int:
+    from ..orchestrator.commands.app import call
+
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    return call(["-C", root, "doctor", "--json"])
+
+
+def _child(order: Mapping[str, Any], note: _Note, go: int, out: int) -> None:
+    code = 0
+    try:
+        os.read(go, 1)
+        if order["do"] == "doctor":
+            code = _doctor(order["root"], out)
+            sys.stdout.flush()
+        else:
+            _carry_out(order, note)
+    except BaseException:  # noqa: BLE001 - the end of a process: what it was is in the note
+        code = code or 9
+    finally:
+        os._exit(code)
+
+
+def _serve() -> None:
+    _warm()
+    for line in sys.stdin:
+        order = json.loads(line)
+        note = _Note()
+        waits, goes = os.pipe()
+        out = os.memfd_create("out")
+        pid = os.fork()
+        if pid == 0:
+            os.close(goes)
+            _child(order, note, waits, out)
+        os.close(waits)
+        _say({"pid": pid})
+        sys.stdin.readline()
+        os.write(goes, b"g")
+        os.close(goes)
+        _, status = os.waitpid(pid, 0)
+        reached, stage, fault = note.read()
+        with os.fdopen(out, "rb") as file:
+            file.seek(0)
+            said = file.read().decode()
+        note.close()
+        told = {"reached": reached, "stage": STAGES[stage], "fault": json.loads(fault) if fault else None}
+        _say({"status": os.waitstatus_to_exitcode(status), "out": said, **told})
+
+
+def _warm() -> None:
+    """Load all that an order needs, so that no child has to."""
+    with tempfile.TemporaryDirectory() as folder, _silent() as out:
+        root = Path(folder) / "ws"
+        begin(root)
+        _carry_out({"root": root, "to": 3}, _Note())
+        _doctor(str(root), out)
+
+
+@contextlib.contextmanager
+def _silent() -> Any:
+    kept = os.dup(1), os.dup(2)
+    out = os.memfd_create("silent")
+    yield out
+    sys.stdout.flush()
+    for fd, old in enumerate(kept, 1):
+        os.dup2(old, fd)
+        os.close(old)
+    os.close(out)
+
+
+def _say(answer: Mapping[str, object]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.argv[1:]:
+        begin(Path(sys.argv[1]))
+    else:
+        _serve()

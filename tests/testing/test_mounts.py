@@ -1,0 +1,43 @@
+import errno
+from pathlib import Path
+
+import pytest
+
+from onepen.testing import mounts
+
+
+@pytest.fixture(autouse=True)
+def only_where_it_can_be_done() -> None:
+    reason = mounts.missing()
+    if reason is not None:
+        pytest.skip(reason)
+
+
+def test_an_image_keeps_what_was_synced_before_it_was_copied(tmp_path: Path) -> None:
+    import os
+
+    image, cut = tmp_path / "a.img", tmp_path / "b.img"
+    mounts.make_image(image, 8)
+    with mounts.mounted(image, tmp_path / "mnt") as mnt:
+        with (mnt / "synced").open("wb") as file:
+            file.write(b"x" * 100)
+            file.flush()
+            os.fsync(file.fileno())
+        (mnt / "held back").write_bytes(b"y")
+        mounts.copy_image(image, cut)
+    with mounts.mounted(cut, tmp_path / "mnt") as mnt:
+        assert (mnt / "synced").read_bytes() == b"x" * 100
+        assert not (mnt / "held back").exists()
+    assert not (tmp_path / "mnt").is_mount()
+
+
+def test_a_full_one_and_a_read_only_one(tmp_path: Path) -> None:
+    with mounts.in_memory(tmp_path / "mnt", "64k") as mnt:
+        with pytest.raises(OSError, match="No space") as caught:
+            (mnt / "a").write_bytes(b"x" * 100_000)
+        assert caught.value.errno == errno.ENOSPC
+        with mounts.read_only(mnt), pytest.raises(OSError, match="Read-only"):
+            (mnt / "b").touch()
+        (mnt / "a").unlink()
+        (mnt / "b").touch()
+    assert not (tmp_path / "mnt").is_mount()
