@@ -36,8 +36,8 @@ class Change:
 
     `what` is one line for the history. `who` is "user:<login>" or "agent:<id>". `index` is for the edited card; a
     section without an entry gets one made from its heading. `status` is a card and the word that its front matter is to
-    have for its status. `registry` holds agents and their descriptions, `log`
-    the kind and text of day-log lines. With `key`
+    have for its status; archived, the card's entries leave the index, and with another word `index` and `files` bring
+    them back. `registry` holds agents and their descriptions, `log` the kind and text of day-log lines. With `key`
     ("<task key> <target>") the same change is never made twice. `reconcile` brings the indexes of the space into line
     with cards that were edited by hand: with all of them, or with those whose paths within the space are in `cards`.
     """

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
+from .archive import at_work
 from .budget import last_lines, within_budget
 from .snapshot import operating_rules
 from .tokens import estimate
@@ -84,7 +85,7 @@ def _indexes(view: View, space: Space) -> Iterator[LayerFile]:
         ("agents/_index.md", "agents"),
     ):
         if text := view.text(path):
-            cut = within_budget(text, budget, what=what)
+            cut = within_budget(at_work(text) if what == "cards" else text, budget, what=what)
             yield _file(path, cut.text, cut.left_out)
 
 

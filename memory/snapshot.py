@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import files
+from .archive import at_work
 from .budget import within_budget
 from .errors import MemoryFault
 from .view import View
@@ -59,8 +60,8 @@ def take(view: View, space: Space) -> Snapshot:
             "OPS.md": joined(view, [operating_rules(view), *_own(space, "OPS.md")]),
             "BRIEF.md": joined(view, [house.path("BRIEF.md"), *_own(space, "BRIEF.md")]),
             "agents.md": within_budget(view.text("agents/_index.md") or "", budget, what="agents").text,
-            "projects.md": within_budget(view.text(space.index_path("projects")) or "", budget, what="cards").text,
-            "research.md": within_budget(view.text(space.index_path("research")) or "", budget, what="cards").text,
+            "projects.md": within_budget(at_work(view.text(space.index_path("projects")) or ""), budget).text,
+            "research.md": within_budget(at_work(view.text(space.index_path("research")) or ""), budget).text,
         }
     )
 

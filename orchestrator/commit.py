@@ -157,6 +157,10 @@ class Scribe:
             return CommitRefused(state.id, "conflict", e.message), NotWritten("conflict", e.message)
         return Committed(state.id, commit.id), Written(commit.id, commit.paths)
 
+    def write(self, change: Change) -> Commit:
+        """A change that a person asked for, as it is; raises what the pen raises before its commit point."""
+        return self._commit(change)
+
     def _commit(self, change: Change, *, allow_secret: bool = False) -> Commit:
         """Every change goes through here; `allow_secret` is a person's explicit word for this one."""
         if not allow_secret:

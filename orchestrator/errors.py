@@ -1,5 +1,9 @@
 """What the orchestrator refuses: one class per cause, each with its exit code."""
 
+import shlex
+from collections.abc import Sequence
+from difflib import get_close_matches
+
 from ..memory.errors import OnepenError
 
 
@@ -47,6 +51,19 @@ class AmbiguousId(OrchestratorFault):
     def __init__(self, kind: str, prefix: str, candidates: tuple[str, ...]) -> None:
         listed = ", ".join(candidates[:10]) + (" …" if len(candidates) > 10 else "")
         super().__init__(f"{kind} {prefix!r}: fits {len(candidates)} ids: {listed}")
+
+
+class NoSuchCardHere(OrchestratorFault):
+    """Raised when no card of a space has this id, path or title; the message names what comes closest."""
+
+    exit_code = 2
+
+    def __init__(self, card: str, known: Sequence[str], client: str | None, elsewhere: str | None) -> None:
+        near = get_close_matches(card.strip().casefold().rpartition("/")[2].removesuffix(".md"), known, 3)
+        where = "the house's own space" if client is None else f"client {client}'s space"
+        offer = f"; did you mean {' or '.join(near)}?" if near else ""
+        there = f"the same with --client {elsewhere}" if elsewhere is not None else f"onepen search {shlex.quote(card)}"
+        super().__init__(f"card {card!r}: not in {where}{offer}", hint=there)
 
 
 class AttemptTaken(OrchestratorFault):

@@ -16,6 +16,7 @@ from ..memory.clock import Clock
 from ..memory.workspace import Space, Workspace
 from .chat.answer import TurnResult
 from .errors import BadReason, BadRequest, DraftNotEditable
+from .keeping import Keeper
 from .requests import (
     ChatRequest,
     Confirm,
@@ -36,7 +37,6 @@ from .stop import StopSign
 from .tasks.dossier import Dossier, find_draft
 from .tasks.events import Edited
 from .views import draft_view
-from .writer import Writer
 
 if TYPE_CHECKING:
     from .chat.talk import Talk
@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 
-class Service(Writer):
+class Service(Keeper):
     """Everything a person can ask of one workspace. Built by `compose.build_service`.
 
     `user` is the person's login, as it stands in the history; `setup` gives the settings of requests that bring none.

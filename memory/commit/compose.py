@@ -8,13 +8,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import partial
 from typing import Protocol
 
 from ..change import Change, FileEntry, Put
 from ..files import sha256
 from ..history import VERSION, Commit, TextChange, commit_json
-from ..index.index import Index, empty_index, parse_index
+from ..index.index import ARCHIVED, Index, empty_index, parse_index
 from ..index.one_block import changed_block
 from ..index.reconcile import reconcile
 from ..index.registry import HEADING as REGISTRY_HEADING
@@ -142,7 +141,7 @@ def compose(
     if change.edit is not None:
         _edit(desk, space, change, now.date())
     if change.status is not None:
-        _set_status(desk, space, *change.status, now.date())
+        _set_status(desk, space, change, *change.status, now.date())
     for entry in change.files:
         _file_entry(desk, space, entry)
     if change.registry:
@@ -212,7 +211,7 @@ def _edit(desk: _Desk, space: Space, change: Change, today: date) -> None:
     desk.change_index(space.index_path(target.shelf), HEADINGS[target.shelf], target.card, changed)
 
 
-def _set_status(desk: _Desk, space: Space, target: CardTarget, status: str, today: date) -> None:
+def _set_status(desk: _Desk, space: Space, change: Change, target: CardTarget, status: str, today: date) -> None:
     path = space.path(target)
     before = desk.text(path)
     if before is None:
@@ -220,8 +219,18 @@ def _set_status(desk: _Desk, space: Space, target: CardTarget, status: str, toda
     after = with_status(before, status, today)
     desk.write(path, after.encode())
     cards: dict[str, Document] = {target.card: parse_document(after)}
-    change = partial(reconcile, cards=cards, only=target.card)
-    desk.change_index(space.index_path(target.shelf), HEADINGS[target.shelf], target.card, change)
+    known = {section.id for section in cards[target.card].sections}
+
+    def changed(index: Index) -> Index:
+        index = reconcile(index, cards, only=target.card)
+        if status == ARCHIVED:
+            return index.without_entries(target.card)
+        for entry in change.index:
+            if entry.section_id in known:
+                index = index.with_entry(target.card, entry)
+        return index
+
+    desk.change_index(space.index_path(target.shelf), HEADINGS[target.shelf], target.card, changed)
 
 
 def _check_free(desk: _Desk, space: Space, target: CardTarget) -> None:

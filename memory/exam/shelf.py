@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..archive import at_work
 from ..budget import within_budget
 from ..guard import UnsafeFile, list_beneath
-from ..index.index import Index, parse_index
+from ..index.index import ARCHIVED, Index, parse_index
 from ..index.reconcile import Drift, DriftKind, drift
 from ..links import LinkLeadsOut, resolve
 from ..problem import Level, Problem
@@ -145,11 +146,12 @@ class ShelfExam:
         except UnsafeFile as e:
             yield Problem(path, 0, f"files_{e.kind}", "warning", without_path(e))
             return
+        rests = self.cards[name].front.text("status") == ARCHIVED  # then none of it has an entry
         for file in found:
             base = file.rpartition("/")[2]
             if is_left(base):
                 yield from name_problems(f"{path}/{file[: len(file) - len(base)]}", [base])
-            elif f"{name}/{file}" not in known and not base.startswith("."):
+            elif not rests and f"{name}/{file}" not in known and not base.startswith("."):
                 message = "this file has no entry in the index, so only a search finds it"
                 yield Problem(f"{path}/{file}", 0, "file_unindexed", "info", message)
 
@@ -162,7 +164,7 @@ def index_problems(path: str, index: Index, tokens: int) -> Iterator[Problem]:
         yield Problem(path, line, "index_stray", "warning", message)
     for line, why in index.flawed:
         yield Problem(path, line, "index_entry", "warning", f"this entry is not as onepen writes them: {why}")
-    cut = within_budget(index.text, tokens)
+    cut = within_budget(at_work(index.text), tokens)
     if cut.left_out:
         message = (
             f"larger than its budget of ≈{tokens} tokens: prompts start without {cut.left_out} of its "

@@ -22,7 +22,11 @@ from .entry import EntryRefused, IndexEntry, auto_entry
 from .lines import CardPlace, Lines, read_lines
 from .sheet import Sheet
 
+ARCHIVED = "archived"
+"""The status of a card at rest."""
+
 __all__ = [
+    "ARCHIVED",
     "CardNotIndexed",
     "EntryRefused",
     "Index",
@@ -105,6 +109,12 @@ class Index:
         """Without the entry of that section; raises CardNotIndexed."""
         sheet = self._sheet(card)
         sheet.drop_entry(card, section_id)
+        return self._changed(sheet)
+
+    def without_entries(self, card: str) -> "Index":
+        """With nothing of a card but its heading, its status line and a person's own text; raises CardNotIndexed."""
+        sheet = self._sheet(card)
+        sheet.drop_entries(card)
         return self._changed(sheet)
 
     def without_card(self, card_id: str) -> "Index":

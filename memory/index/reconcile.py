@@ -1,6 +1,7 @@
 """Whether an index says what the cards say, and making it so after somebody edited the cards by hand.
 
 Nothing is deleted here: an entry whose section is gone, or a card whose file is gone, stays for a person to decide.
+A card that is archived needs no entries; those it has follow its sections as any do.
 """
 
 import re
@@ -11,7 +12,7 @@ from typing import Literal
 
 from ..text.document import Document, Section
 from .entry import IndexEntry, auto_entry
-from .index import Index, IndexedCard, parse_index
+from .index import ARCHIVED, Index, IndexedCard, parse_index
 from .sheet import Sheet
 
 # Words that tell: in scripts without blanks a whole run counts as one.
@@ -79,7 +80,7 @@ def _put(sheet: Sheet, index: Index, card: str, document: Document) -> None:
     status, updated = front.text("status"), front.text("updated")
     if block is None:
         sheet.put_card(card, document.title or card, status or "active", updated or "")
-        for section in document.entry_sections():
+        for section in () if status == ARCHIVED else document.entry_sections():
             sheet.put_entry(card, auto_entry(document, section))
         return
     sheet.put_card(card, document.title or block.title, status or block.status or "", updated or block.updated or "")
@@ -116,7 +117,8 @@ def _match(block: IndexedCard, document: Document) -> _Match:
     lost = [name for name in entries if name not in known]
     new = [name for name in sections if name not in entries]
     renamed = _renamed(document, entries, lost, [*sections], new) if lost and new else {}
-    missing = tuple(sections[name] for name in new if name not in renamed.values())
+    rests = document.front.text("status") == ARCHIVED
+    missing = () if rests else tuple(sections[name] for name in new if name not in renamed.values())
     return _Match(kept, renamed, missing, tuple(name for name in lost if name not in renamed))
 
 

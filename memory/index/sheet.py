@@ -77,6 +77,22 @@ class Sheet:
         if found is not None:
             self._instead[found.line] = ""
 
+    def drop_entries(self, card: str) -> None:
+        """All entries, and the blank lines between them and what the block begins with."""
+        place = self._lines.place(card)
+        if place is None or not place.entries:
+            return
+        for found in place.entries.values():
+            self._instead[found.line] = ""
+        head = place.heading if place.status_line is None else place.status_line
+        at = min(found.line for found in place.entries.values()) - 1
+        blank = []
+        while at > head and not self._lines.lines[at].strip():
+            blank.append(at)
+            at -= 1
+        if at == head:
+            self._instead.update(dict.fromkeys(blank, ""))
+
     def rename_entry(self, card: str, old: str, new: str) -> None:
         """The same words for another section id; a label that a person chose stays."""
         place = self._lines.place(card)

@@ -7,7 +7,7 @@ Importing it is cheap: what a command needs is imported when it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import configuring, process, reading, talking, trusting, working, writing
+from . import configuring, keeping, process, reading, talking, trusting, working, writing
 
 
 @dataclass(frozen=True)
@@ -250,6 +250,13 @@ ROWS: tuple[Row, ...] = (
         "List the commits of a space, newest first.",
         ("onepen history", "onepen history --limit 5 --json"),
         "{commits: [{id, time, who, what, draft, agent, task, reviewer, sources, paths}]}",
+    ),
+    Row(
+        "archive",
+        keeping.archive,
+        "Put a card to rest: prompts leave it out, search still finds it; --undo brings it back.",
+        ("onepen archive kiln", "onepen archive kiln --undo"),
+        _COMMITTED,
     ),
     Row(
         "usage",

@@ -109,7 +109,7 @@ def log(
         ),
         dry_run=dry_run,
     )
-    return _committed(shell, result, "Would note" if dry_run else "Noted")
+    return tell_commit(shell, result, "Would note" if dry_run else "Noted")
 
 
 def edit(shell: Shell, draft: DraftArgument) -> int:
@@ -263,10 +263,10 @@ def _card(
 
 def _added(shell: Shell, result: "CommitResult", kind: str, title: str) -> int:
     verb = "Would add" if result.dry_run else "Added"
-    return _committed(shell, result, f"{verb} {kind} {title}")
+    return tell_commit(shell, result, f"{verb} {kind} {title}")
 
 
-def _committed(shell: Shell, result: "CommitResult", what: str) -> int:
+def tell_commit(shell: Shell, result: "CommitResult", what: str) -> int:
     from .listing import committed
 
     shell.notes(result.notices)

@@ -59,6 +59,14 @@ class AddAgent(Args):
     allow_secret: bool = False
 
 
+class Archive(Args):
+    """A card to put to rest, or with `undo` to bring back."""
+
+    card: str
+    undo: bool = False
+    client: str | None = None
+
+
 class Approve(Args):
     """Drafts to commit; `sha256` vouches for the one that is named."""
 
@@ -112,12 +120,13 @@ SHORT: Mapping[str, type[Args]] = {
     "add_project": AddCard,
     "add_research": AddCard,
     "add_agent": AddAgent,
+    "archive": Archive,
     "approve": Approve,
     "reject": Reject,
 }
 """Done in a moment, one after the other."""
 
-ONCE = frozenset({"log", "add_client", "add_project", "add_research", "add_agent"})
+ONCE = frozenset({"log", "add_client", "add_project", "add_research", "add_agent", "archive"})
 """Done once for a request's id, however often it comes."""
 
 WORK: Mapping[str, type[Args]] = {"delegate": Delegate, "resume": Resume, "send_back": SendBack, "turn": Turn}

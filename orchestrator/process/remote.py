@@ -49,6 +49,9 @@ class Remote:
     def add_agent(self, title: str, *, dry_run: bool = False, **options: object) -> "CommitResult":
         return cast("CommitResult", self._short("add_agent", dry_run, title=title, **options))
 
+    def archive(self, card: str, *, dry_run: bool = False, **options: object) -> "CommitResult":
+        return cast("CommitResult", self._short("archive", dry_run, card=card, **options))
+
     def approve(self, ids: Sequence[str], *, sha256: str | None = None, dry_run: bool = False) -> "DecisionResult":
         return cast("DecisionResult", self._short("approve", dry_run, ids=tuple(ids), sha256=sha256))
 
