@@ -1,12 +1,14 @@
 """The new versions of files, laid beside the old ones before a commit, so that a full disk shows before it stands.
 
 They are noted in `.onepen/redo/laid` first: a process that dies between laying them and the commit leaves files that no
-record names, and the next opening finds them by the note. The note needs no sync, since after a power cut such a file
-is only a remnant, which `doctor` shows. A file in a folder that is yet to be made isn't laid: readers would see the
-folder before the commit.
+record names, and the next opening finds them by the note. The note is not synced: that would be one more wait in each
+commit. A power cut may leave it empty, and what was laid whole; then the workspace is searched for such files. A file
+in a folder that is yet to be made isn't laid: readers would see the folder before the commit.
 """
 
 import json
+import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ from .redo import FileChange, Rewrite
 
 NOTE = ".onepen/redo/laid"
 _NOTE_TMP = ".laid.new.tmp"
+_LAID = re.compile(r"\..+\.(c\d+-[0-9a-z]{6})\.tmp")
+_ELSEWHERE = frozenset({".onepen", ".git", "staging"})
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,11 @@ def lay(
     return Laid(commit, beside)
 
 
-def clear(root: Path, recorded: Iterable[str], disk: files.Disk) -> None:
+def clear(root: Path, recorded: Iterable[str], highest: int, disk: files.Disk) -> None:
     """Remove what was laid for a commit that is not among those recorded, and so never was.
 
-    What may be a person's text stays, and what can't be removed, too: `doctor` shows it.
+    What may be a person's text stays, and what can't be removed, too: `doctor` shows it. `highest` is the highest
+    number that a commit has.
     """
     with suppress(OSError):
         files.remove((root / NOTE).with_name(_NOTE_TMP), disk=disk)
@@ -72,7 +77,11 @@ def clear(root: Path, recorded: Iterable[str], disk: files.Disk) -> None:
         commit, noted = str(note["commit"]), [(str(path), before, after) for path, before, after in note["files"]]
         sort_key(commit)  # it becomes part of file names
     except (ValueError, TypeError, KeyError):
-        return  # no note, or one that a power cut has cut short
+        if os.path.lexists(root / NOTE):  # a power cut has cut it short
+            _clear_above(root, highest, disk)
+            with suppress(OSError):
+                files.remove(root / NOTE, disk=disk)
+        return
     if commit in recorded:
         return  # rolling forward looks after them
     for path, before, after in noted:
@@ -83,3 +92,12 @@ def clear(root: Path, recorded: Iterable[str], disk: files.Disk) -> None:
             stands = files.sha256(real.read_bytes()) if real.exists() else None
             if stands == before or not left or files.sha256(left) in (before, after):
                 disk.unlink(tmp)
+
+
+def _clear_above(root: Path, highest: int, disk: files.Disk) -> None:
+    """Remove what was laid for commits whose number none has: they never swapped anything, so none is a person's."""
+    for path in root.rglob(".*.tmp"):
+        laid = _LAID.fullmatch(path.name)
+        if laid and sort_key(laid[1])[0] > highest and not _ELSEWHERE.intersection(path.relative_to(root).parts):
+            with suppress(OSError):
+                disk.unlink(path)

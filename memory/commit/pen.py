@@ -326,11 +326,11 @@ class Pen:
         torn = self._redo.prepare(found)
         if torn is not None:
             self._done.problems.append(torn)
-        laid.clear(root, [record.commit for record in found.records], self._disk)
-        if found.records:
-            self._recover(found.records)
         for space in self._workspace.spaces():
             self._ledger.look(space)
+        laid.clear(root, [record.commit for record in found.records], self._ledger.highest, self._disk)
+        if found.records:
+            self._recover(found.records)
         if new_room:
             files.sync_folder(root, disk=self._disk)
         if new_room and self._ledger.highest:

@@ -216,6 +216,23 @@ def test_a_note_that_was_cut_short_is_no_obstacle(workspace: Workspace, note: st
         pen.commit(ADD)
 
 
+@pytest.mark.parametrize("note", ["", "\0\0\0\0", '{"commit": "c9-abc'])
+def test_a_note_that_a_power_cut_left_empty_has_what_was_laid_searched_for(workspace: Workspace, note: str) -> None:
+    """F4: the file that was laid is on the disk, and the note that told of it isn't."""
+    root = workspace.root
+    with Pen.open(workspace, CLOCK, wait=0) as pen:
+        pen.commit(ADD)
+    for name in ("projects/.kiln.md.c9-abcdef.tmp", "projects/.kiln.md.c1-abcdef.tmp", "projects/.kiln.md.x.tmp"):
+        (root / name).write_text("")
+    (root / laid.NOTE).write_text(note)
+    Pen.open(workspace, CLOCK, wait=0).close()
+    left = sorted(p.name for p in root.rglob("*") if is_tmp(p.name))
+    assert left == [
+        ".kiln.md.c1-abcdef.tmp",
+        ".kiln.md.x.tmp",
+    ]  # a commit that was may have swapped a person's text out
+
+
 def test_a_commit_that_cannot_be_finished_says_so_at_each_opening(workspace: Workspace) -> None:
     class Failing(BreakingDisk):
         def open(self, path: Path, flags: int, mode: int = 0o600) -> int:

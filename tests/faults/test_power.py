@@ -1,0 +1,65 @@
+"""F4: the power is cut. What the file system held back is gone; what was acknowledged is not.
+
+The workspace lies in a loop-mounted image. A kill at a system call and a copy of the image right then give what a disk
+would hold that lost its power there. Where a stranger syncs a file of his own in between, the journal of the file
+system comes to the disk with names whose data may not have come yet.
+"""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from onepen.testing.ground import Ground
+from onepen.testing.hands import Hands
+from onepen.testing.mounts import JOURNALS, copy_image, make_image, mounted
+from onepen.testing.strace import Fault
+from onepen.testing.tally import Tally, spread
+
+LONG = pytest.param(24, marks=[pytest.mark.long, pytest.mark.timeout(900)])
+
+
+@pytest.mark.parametrize("stranger", [False, True], ids=["", "stranger syncs"])
+@pytest.mark.parametrize("journal", JOURNALS)
+@pytest.mark.parametrize("most", [6, LONG])
+def test_a_power_cut(
+    most: int,
+    journal: str,
+    stranger: bool,
+    hands: Hands,
+    images: Path,
+    folder: Path,
+    tally: Callable[[str, int], Tally],
+) -> None:
+    """F4: 0 mixed states, 0 acknowledged commits lost; also with `data=writeback`."""
+    ground = Ground(hands, folder, last=5)
+    options = (f"data={journal}", "noauto_da_alloc")
+    base, image, cut = folder / "base.img", folder / "run.img", folder / "cut.img"
+    make_image(base, 24)
+    with mounted(base, images / "mnt", *options) as mnt:
+        shutil.copytree(ground.again(), mnt / "ws")
+        points = hands.points(mnt / "ws", to=4)
+        shutil.rmtree(mnt / "ws")
+        shutil.copytree(ground.again(), mnt / "ws")
+    with tally("power cuts", min(most, 20)) as cuts:
+        for point in spread([p for p in points if not p.call.startswith("open")], most):
+            fault = Fault(point)
+            copy_image(base, image)
+            with cuts.point(f"power cut at {fault.point}"):
+                with mounted(image, images / "mnt", *options) as mnt:
+                    ended = hands.order(mnt / "ws", to=4, fault=fault)
+                    assert ended.killed, ended
+                    if stranger:
+                        sync(mnt / "other")
+                    copy_image(image, cut)
+                with mounted(cut, images / "mnt", *options) as mnt:
+                    ground.judge(ended, mnt / "ws")
+
+
+def sync(path: Path) -> None:
+    with path.open("wb") as file:
+        file.write(b"x")
+        file.flush()
+        os.fsync(file.fileno())
