@@ -22,6 +22,18 @@ class Put:
 
 
 @dataclass(frozen=True)
+class Remove:
+    """A file that is to go; `path` is relative to the space, `before` is the hash the file must have.
+
+    A card goes with its block in the index, a project's file with its index line, an agent's definition with its block
+    in the registry. Nothing else is ever removed.
+    """
+
+    path: str
+    before: str
+
+
+@dataclass(frozen=True)
 class FileEntry:
     """The index line of a project's file; `path` is relative to the project's folder."""
 
@@ -47,6 +59,7 @@ class Change:
     who: str
     edit: CardEdit | None = None
     puts: tuple[Put, ...] = ()
+    removes: tuple[Remove, ...] = ()
     index: tuple[IndexEntry, ...] = ()
     files: tuple[FileEntry, ...] = ()
     registry: tuple[tuple[AgentId, str], ...] = ()

@@ -89,6 +89,9 @@ class Disk:
     def mkdir(self, path: Path) -> None:
         path.mkdir(mode=0o700)
 
+    def rmdir(self, path: Path) -> None:
+        path.rmdir()
+
 
 class NoLinks(Disk):
     """Opens no file by a link, also when it was put there a moment ago."""
@@ -189,6 +192,27 @@ def swap_in(path: Path, *, tmp: str, before: str | None, disk: Disk = DISK) -> N
             return
         disk.exchange(beside, path)
         disk.unlink(beside)
+        raise FileMovedOn(path, "was changed by another program meanwhile")
+
+
+def take_out(path: Path, *, tmp: str, before: str, disk: Disk = DISK) -> None:
+    """Remove the file whose hash is `before`, or raise FileMovedOn and leave it. The folder is not synced.
+
+    It is renamed to `tmp` and looked at there, so that a save by an editor at the same moment is not lost: it is put
+    back, or stays there if that program has made a newer one already.
+    """
+    beside = path.with_name(tmp)
+    with _named(path):
+        if _hash_of(path) != before:
+            raise FileMovedOn(path, "was changed or removed by another program meanwhile")
+        try:
+            disk.rename(path, beside)
+        except FileNotFoundError as e:
+            raise FileMovedOn(path, "was removed by another program meanwhile") from e
+        if _hash_of(beside) == before:
+            disk.unlink(beside)
+            return
+        _put_new(beside, path, disk)
         raise FileMovedOn(path, "was changed by another program meanwhile")
 
 

@@ -81,7 +81,8 @@ class TextChange:
 class Commit:
     """One commit as its log tells it; `paths` are relative to the workspace, `time` is ISO 8601 with its offset.
 
-    `undoes` is the commit that it undid: that one's key can be used again.
+    `undoes` is the commit that it undid: that one's key can be used again. `removed` are those of the paths whose files
+    it took away.
     """
 
     v: int
@@ -98,6 +99,7 @@ class Commit:
     sources: tuple[str, ...]
     paths: tuple[str, ...]
     changes: tuple[TextChange, ...]
+    removed: tuple[str, ...] = ()
 
 
 def commit_id(sequence: int, machine: str) -> str:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .commit.identity import ACCEPTED, folder_name
-from .commit.redo import Chains, ForeignRedo, check_origin, scan
+from .commit.redo import ForeignRedo, check_origin, scan
+from .commit.settle import Chains
 from .errors import MemoryFault
 from .ids import BadId, CardId
 from .links import LinkLeadsOut, resolve
@@ -80,7 +81,7 @@ class View:
     def cards(self, space: Space, shelf: Shelf) -> tuple[CardId, ...]:
         """The ids that have a card on this shelf, sorted; names that are no id, or no file, are left to `doctor`."""
         folder = space.path(shelf)
-        return card_ids(self._pending_names(folder) | file_names(self._workspace.root, folder, only_files=True))
+        return card_ids(self._with_pending(folder, file_names(self._workspace.root, folder, only_files=True)))
 
     def document(self, space: Space, target: CardTarget | NoteTarget) -> "Document | None":
         """A card or note, None if it is absent; raises UnreadableText."""
@@ -115,11 +116,15 @@ class View:
         return self._pending.refused
 
     def names(self, folder: str) -> set[str]:
-        """The names in a folder, with those that pending commits are going to make."""
-        return self._pending_names(folder) | file_names(self._workspace.root, folder)
+        """The names in a folder, with those that pending commits make and without those that they remove."""
+        return self._with_pending(folder, file_names(self._workspace.root, folder))
 
-    def _pending_names(self, folder: str) -> set[str]:
-        return {path[len(folder) + 1 :] for path in self._chains().by_path if path.startswith(f"{folder}/")}
+    def _with_pending(self, folder: str, names: set[str]) -> set[str]:
+        chains = self._chains()
+        touched = [path for path in chains.by_path if path.startswith(f"{folder}/")]
+        gone = {path for path in touched if chains.ends(path) and self.bytes(path) is None}
+        paths = {f"{folder}/{name}" for name in names}.union(touched) - gone
+        return {path[len(folder) + 1 :] for path in paths}
 
     def _chains(self) -> Chains:
         fd = open_room_file(self._workspace.root, REDO_LOG)
@@ -158,7 +163,7 @@ class View:
             for record in found.records:
                 check_origin(record, self._workspace.settings.id, folder_name(root), accepted)
                 known.chains.add(record)
-            known.commits |= {record.commit for record in found.records}
+            known.commits |= {commit for record in found.records for commit in record.commits}
         whole = data[: len(data) - len(found.torn_tail)]
         known.size += len(whole)
         if whole:

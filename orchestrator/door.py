@@ -58,6 +58,8 @@ def _texts(change: Change) -> Iterator[tuple[str, str]]:
     for put in change.puts:
         yield "the file's name", put.path
         yield put.path, put.data.decode("utf-8", "replace")
+    for remove in change.removes:
+        yield "the file's name", remove.path
     for entry in change.index:
         yield from _entry("the index", entry)
     for file in change.files:

@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import partial
 from typing import Protocol
 
-from ..change import Change, FileEntry, Put
+from ..change import Change, FileEntry, Put, Remove
 from ..files import sha256
 from ..history import VERSION, Commit, TextChange, commit_json
 from ..index.index import ARCHIVED, Index, empty_index, parse_index
@@ -20,14 +21,14 @@ from ..index.registry import HEADING as REGISTRY_HEADING
 from ..index.registry import with_agent
 from ..links import LinkLeadsOut
 from ..problem import Problem
-from ..target import BadTarget, CardTarget, Shelf, parse_target
+from ..target import BadTarget, CardTarget, FileTarget, Shelf, parse_target
 from ..text.card import CardExists, EditRefused, NoSuchCard, NothingToChange, apply_edit, with_status
 from ..text.daylog import day_file, log_line, parse_seals, seal, seal_json
 from ..text.document import Document, parse_document
 from ..view import HEADINGS, UnreadableText, as_text, card_ids, log_days
 from ..workspace import SHELVES, Space
-from .reach import may_write
-from .redo import Addition, FileChange, Line, Rewrite
+from .reach import may_remove, may_write
+from .record import Addition, FileChange, Line, Removal, Rewrite, Turn
 from .splice import splices
 from .text_change import text_changes
 
@@ -41,6 +42,14 @@ _UNREAD = (UnreadableText, LinkLeadsOut, OSError)
 
 class PutRefused(EditRefused):
     """Raised when a file can't be put where a change wants it, or isn't what the change was made against."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}; nothing was written")
+        self.path = path
+
+
+class RemoveRefused(EditRefused):
+    """Raised when a file can't be removed as a change wants it, or isn't what the change was made against."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}; nothing was written")
@@ -90,7 +99,7 @@ class _Desk:
 
     source: Source
     before: dict[str, bytes | None] = field(default_factory=dict)
-    after: dict[str, bytes] = field(default_factory=dict)
+    after: dict[str, bytes | None] = field(default_factory=dict)
 
     def read(self, path: str) -> bytes | None:
         if path in self.after:
@@ -106,6 +115,9 @@ class _Desk:
     def write(self, path: str, data: bytes) -> None:
         if self.read(path) != data:
             self.after[path] = data
+
+    def remove(self, path: str) -> None:
+        self.after[path] = None
 
     def document(self, path: str) -> Document | None:
         text = self.text(path)
@@ -136,6 +148,8 @@ def compose(
     Raises EditRefused (and its kinds), BadLogText, UnreadableText, LinkLeadsOut or an OSError.
     """
     desk = _Desk(source)
+    for remove in change.removes:
+        _remove(desk, space, remove)
     for put in change.puts:
         _put(desk, space, put)
     if change.edit is not None:
@@ -150,14 +164,47 @@ def compose(
         for shelf in SHELVES:
             _reconcile_shelf(desk, space, shelf, change.cards, passed_over)
     lines = [log_line(now, kind, text) for kind, text in change.log]
-    if not desk.after and not lines:
+    if not lines and all(data == desk.before[path] for path, data in desk.after.items()):
         raise NothingToChange("everything is as it should be already")
-    rewrites = [_rewrite(path, desk.before[path], data) for path, data in desk.after.items()]
+    turns = [_turn(path, desk.before[path], data) for path, data in desk.after.items() if data != desk.before[path]]
     additions, sealed_all = _day_log(space, source, lines, now, id, seal_days, passed_over)
-    commit = _commit(change, space, desk, rewrites, additions, id, now)
+    commit = _commit(change, space, desk, turns, additions, id, now)
     log = space.path(f"logs/commits-{now:%Y-%m}.jsonl")
     additions.append(_fresh_lines(source, log, [commit_json(commit)]))
-    return Composed(commit, (*rewrites, *additions), desk.after, sealed_all)
+    contents = {path: data for path, data in desk.after.items() if data is not None}
+    return Composed(commit, (*turns, *additions), contents, sealed_all)
+
+
+def _remove(desk: _Desk, space: Space, remove: Remove) -> None:
+    path = space.path(remove.path)
+    if not may_remove(path):
+        raise RemoveRefused(path, "only a card, a file of a project or an agent's definition is ever removed")
+    now = desk.read(path)
+    if now is None or sha256(now) != remove.before:
+        raise RemoveRefused(path, "it has changed since it was read" if now is not None else "it is gone already")
+    desk.remove(path)
+    if remove.path.startswith("agents/"):
+        agent = remove.path.removeprefix("agents/").removesuffix(".md")
+        _drop(desk, space.path("agents/_index.md"), lambda registry: registry.without_card(agent))
+        return
+    target = parse_target(remove.path)
+    if isinstance(target, CardTarget):
+        _drop(desk, space.index_path(target.shelf), lambda index: index.without_card(target.card))
+    elif isinstance(target, FileTarget):
+        _drop(desk, space.index_path("projects"), partial(_without_file, target))
+
+
+def _without_file(target: FileTarget, index: Index) -> Index:
+    block = index.card(target.project)
+    link = f"{target.project}/{target.path}"
+    entry = next((entry for entry in block.entries if entry.link == link), None) if block is not None else None
+    return index.without_entry(target.project, entry.section_id) if entry is not None else index
+
+
+def _drop(desk: _Desk, path: str, change: Callable[[Index], Index]) -> None:
+    text = desk.text(path)
+    if text is not None:
+        desk.write(path, change(parse_index(text)).text.encode())
 
 
 def _put(desk: _Desk, space: Space, put: Put) -> None:
@@ -353,7 +400,10 @@ def _fresh_lines(source: Source, path: str, records: list[str]) -> Addition:
     return Addition(path, size, not ended, tuple(Line(record.encode() + b"\n", 0) for record in records))
 
 
-def _rewrite(path: str, before: bytes | None, after: bytes) -> Rewrite:
+def _turn(path: str, before: bytes | None, after: bytes | None) -> Turn:
+    if after is None:
+        assert before is not None, f"{path} was read before it was removed"
+        return Removal(path, sha256(before))
     pieces = splices(before or b"", after)
     return Rewrite(path, None if before is None else sha256(before), sha256(after), pieces)
 
@@ -362,15 +412,15 @@ def _commit(
     change: Change,
     space: Space,
     desk: _Desk,
-    rewrites: list[Rewrite],
+    turns: list[Turn],
     additions: list[Addition],
     id: str,  # noqa: A002
     now: datetime,
 ) -> Commit:
     changes: list[TextChange] = []
-    for rewrite in rewrites:
-        before, after = desk.before[rewrite.path] or b"", desk.after[rewrite.path]
-        changes += text_changes(rewrite, before, after, change.edit, space)
+    for turn in turns:
+        before, after = desk.before[turn.path] or b"", desk.after[turn.path] or b""
+        changes += text_changes(turn, before, after, change.edit, space)
     return Commit(
         v=VERSION,
         id=id,
@@ -383,6 +433,7 @@ def _commit(
         task=change.task,
         reviewer=change.reviewer,
         sources=change.sources,
-        paths=tuple([rewrite.path for rewrite in rewrites] + [addition.path for addition in additions]),
+        paths=tuple([turn.path for turn in turns] + [addition.path for addition in additions]),
         changes=tuple(changes),
+        removed=tuple(turn.path for turn in turns if isinstance(turn, Removal)),
     )

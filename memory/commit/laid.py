@@ -18,7 +18,7 @@ from .. import files
 from ..history import sort_key
 from ..links import LinkLeadsOut, resolve
 from ..room import read_room_file
-from .redo import FileChange, Rewrite
+from .record import FileChange, Rewrite
 
 NOTE = ".onepen/redo/laid"
 _NOTE_TMP = ".laid.new.tmp"

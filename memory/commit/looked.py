@@ -16,7 +16,7 @@ from ..files import sha256
 from ..links import resolve
 from ..view import read_file
 from ..workspace import SHELVES, Space
-from .redo import FileChange, Rewrite
+from .record import FileChange, Rewrite
 
 _TICK = 20_000_000  # nanoseconds; the slowest kernels tick a hundred times a second
 _COARSE = 2_500_000_000  # some file systems keep whole or even seconds

@@ -30,7 +30,7 @@ commits (`RecoveryNeeded`), and the next one that is opened rolls forward. If th
 which side of the point we are: the same exception says so, and the next opening finds the line there or not there. A
 sync that failed is never repeated, since the second one may succeed without the data having reached the disk.
 
-Rolling forward (`redo.py` decides, `recovery.py` acts) takes all records since the last checkpoint, also those whose
+Rolling forward (`settle.py` decides, `recovery.py` acts) takes all records since the last checkpoint, also those whose
 files were written: after a power cut the file system may have kept the later and lost the earlier. Each file is found
 as it was before (apply), as it was after (leave), or neither: then a person edited it meanwhile, their version stays
 and what was due is kept beside it. Recovery changes nothing that it has not compared, so it can itself be interrupted
@@ -54,7 +54,6 @@ Created Equal", OSDI 2014 (what a crash may leave of a rename); renameat2(2), fs
 
 import errno
 import os
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
@@ -68,23 +67,25 @@ from ..clock import Clock
 from ..errors import MemoryFault
 from ..history import Commit, commit_id, sort_key
 from ..holder import Holder, PenHeld, holder
-from ..links import LinkLeadsOut, resolve
+from ..links import LinkLeadsOut
 from ..problem import Problem
 from ..room import REDO_LOG, RoomUnfit, inspect_room
 from ..text.refusal import EditRefused, NothingToChange
 from ..view import UnreadableText
 from ..workspace import NoSuchClient, Space, Workspace
 from . import laid, machine
-from .compose import Composed, EntryWithoutSection, IdTaken, PutRefused, compose
+from .compose import Composed, EntryWithoutSection, IdTaken, PutRefused, RemoveRefused, compose
 from .identity import folder_name
 from .ledger import Ledger
 from .lock import NetworkFileSystem, PenLock, PenLost
 from .looked import Looked
 from .machine import Counters
-from .place import PlaceUnfit, check_place
+from .place import PlaceUnfit, check_places, check_room
+from .record import Addition, FileChange, Record, Removal
 from .recovery import Rollforward, follow, roll_forward
-from .redo import FileChange, ForeignRedo, Record, RedoDamaged, Rewrite, encode
+from .redo import ForeignRedo, RedoDamaged, encode
 from .redo_log import RedoLog, SyncInDoubt
+from .removal import take_out
 from .standing import Standing
 
 __all__ = [
@@ -101,13 +102,13 @@ __all__ = [
     "PutRefused",
     "RecoveryNeeded",
     "RedoDamaged",
+    "RemoveRefused",
     "RoomUnfit",
     "Unfinished",
     "holder",
 ]
 
 _CHECKPOINT_BYTES = 1 << 20
-_SPARE_BYTES = 256 << 10  # must be free beside what a commit writes
 
 
 class AlreadyCommitted(MemoryFault):
@@ -315,7 +316,7 @@ class Pen:
             self._done.problems.append(Problem(path, 0, "machine_room_mended", "warning", message))
         epochs = [record.epoch for record in found.records]
         self._epoch = 1 + max([counters.epoch if counters else 0, *epochs])
-        numbers = [sort_key(record.commit)[0] for record in found.records]
+        numbers = [sort_key(commit)[0] for record in found.records for commit in record.commits]
         self._ledger.highest = max([counters.sequence if counters else 0, *numbers])
         self._count()  # from here on a holder that lost the lock finds another epoch
         self._lock.note(self._workspace, self._clock.now(), self._disk)
@@ -328,7 +329,7 @@ class Pen:
             self._done.problems.append(torn)
         for space in self._workspace.spaces():
             self._ledger.look(space)
-        laid.clear(root, [record.commit for record in found.records], self._ledger.highest, self._disk)
+        laid.clear(root, [record.tag for record in found.records], self._ledger.highest, self._disk)
         if found.records:
             self._recover(found.records)
         if new_room:
@@ -340,16 +341,17 @@ class Pen:
         machine.keep_ballast(room, self._disk)
 
     def _recover(self, records: tuple[Record, ...]) -> None:
-        names = ", ".join(record.commit for record in records[-3:])
+        commits = [commit for record in records for commit in record.commits]
+        names = ", ".join(commits[-3:])
         try:
             done = self._rolled_forward(records)
         except OSError as e:
             raise Unfinished(names, _reason(e)) from e
         self._done.touched |= done.touched
-        count = f"{len(records)} commits were" if len(records) > 1 else "1 commit was"
+        count = f"{len(commits)} commits were" if len(commits) > 1 else "1 commit was"
         message = (
             f"{count} rolled forward after an interruption (… {names})"
-            if len(records) > 3
+            if len(commits) > 3
             else (f"{count} rolled forward after an interruption ({names})")
         )
         self._done.problems.append(Problem(REDO_LOG, 0, "redo_rolled_forward", "info", message))
@@ -380,9 +382,9 @@ class Pen:
         """From the commit point to the files."""
         root = self._workspace.root
         commit = composed.commit.id
-        changes = list(zip(composed.files, places_of(root, composed), strict=True))
-        record = encode(Record(self._workspace.settings.id, self._epoch, commit, composed.files, self._folder))
-        check_room(root, record, composed)
+        changes = list(zip(composed.files, check_places(root, composed.files, composed.contents), strict=True))
+        record = encode(Record(self._workspace.settings.id, self._epoch, (commit,), composed.files, self._folder))
+        check_room(root, record, composed.files, composed.contents)
         beside = laid.lay(root, commit, changes, composed.contents, self._disk)
         try:
             self._append_record(commit, record)
@@ -403,8 +405,12 @@ class Pen:
 
     def _bring(self, change: FileChange, real: Path, composed: Composed, *, is_laid: bool) -> None:
         """Bring a change into its file; raises FileMovedOn or an OSError."""
-        if not isinstance(change, Rewrite):
+        if isinstance(change, Addition):
             files.append(real, change.due, expect_size=change.at, disk=self._disk)
+            return
+        if isinstance(change, Removal):
+            root, tag = self._workspace.root, composed.commit.id
+            take_out(root, change.path, tag=tag, before=change.before, disk=self._disk)
             return
         tmp = files.tmp_name(real.name, composed.commit.id)
         if is_laid:
@@ -470,24 +476,6 @@ def space_of(workspace: Workspace, change: Change) -> Space:
     if change.client is not None and not change.puts and not space.folder.is_dir():
         raise NoSuchClient(change.client, workspace.clients())
     return space
-
-
-def places_of(root: Path, composed: Composed) -> list[Path]:
-    """Where the files of a commit really lie, and can be written.
-
-    Raises LinkLeadsOut, PutRefused, PlaceUnfit, or an OSError that names the file.
-    """
-    places = [check_place(root, change, composed.contents) for change in composed.files]
-    if len(set(places)) < len(places):
-        raise PutRefused(composed.files[0].path, "two of the files to be written are one, by a link")
-    return places
-
-
-def check_room(root: Path, record: bytes, composed: Composed) -> None:
-    """Raises ENOSPC when the disk has no room for a commit and some to spare."""
-    needed = len(record) * 2 + sum(map(len, composed.contents.values()))
-    if shutil.disk_usage(root).free < needed + _SPARE_BYTES:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(resolve(root, composed.files[0].path)))
 
 
 def _reason(error: OSError) -> str:

@@ -8,14 +8,16 @@ person changes the folder a moment later) is finished by the next opening.
 import errno
 import os
 import resource
+import shutil
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..links import resolve
 from ..text.refusal import EditRefused
-from .redo import FileChange, Rewrite
+from .record import FileChange, Removal, Rewrite
 
+_SPARE_BYTES = 256 << 10  # must be free beside what a commit writes
 _EFFECTIVE = os.access in os.supports_effective_ids
 
 
@@ -27,6 +29,25 @@ class PlaceUnfit(EditRefused):
         self.path = path
 
 
+def check_places(root: Path, changes: Sequence[FileChange], contents: Mapping[str, bytes]) -> list[Path]:
+    """Where the files of a commit really lie, and can be written.
+
+    Raises LinkLeadsOut, PlaceUnfit, or an OSError that names the file.
+    """
+    places = [check_place(root, change, contents) for change in changes]
+    if len(set(places)) < len(places):
+        raise PlaceUnfit(changes[0].path, "two of the files to be written are one, by a link")
+    return places
+
+
+def check_room(root: Path, record: bytes, changes: Sequence[FileChange], contents: Mapping[str, bytes]) -> None:
+    """Raises ENOSPC when the disk has no room for a commit and some to spare."""
+    needed = len(record) * 2 + sum(map(len, contents.values()))
+    if shutil.disk_usage(root).free < needed + _SPARE_BYTES:
+        first = next((path for path in contents), changes[0].path)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(resolve(root, first)))
+
+
 def check_place(root: Path, change: FileChange, contents: Mapping[str, bytes]) -> Path:
     """The real file behind a change, which can be written as far as that can be told beforehand.
 
@@ -34,7 +55,12 @@ def check_place(root: Path, change: FileChange, contents: Mapping[str, bytes]) -
     """
     real = resolve(root, change.path)
     standing = _standing(root, change.path, real)
-    if isinstance(change, Rewrite):
+    if isinstance(change, Removal):
+        if (root / change.path).is_symlink():
+            raise PlaceUnfit(change.path, "this is a link, and onepen removes none: remove it by hand")
+        size = 0
+        _may(_nearest(root, real), os.W_OK | os.X_OK)
+    elif isinstance(change, Rewrite):
         size = len(contents[change.path])
         _may(_nearest(root, real), os.W_OK | os.X_OK)
     elif standing is None:

@@ -24,6 +24,16 @@ def may_write(path: str) -> bool:
     return _in_space(path)
 
 
+def may_remove(path: str) -> bool:
+    """Whether a workspace path is one that a commit removes: a card, a file of a project, an agent's definition."""
+    if not may_write(path):
+        return False
+    inner = path.split("/", 2)[2] if path.startswith("clients/") else path
+    if agent := _AGENT.fullmatch(inner):
+        return agent[1] not in ("_index", "RULES")
+    return inner.startswith(("projects/", "research/")) and inner not in _INDEXES
+
+
 def _in_space(path: str) -> bool:
     if path in _NOTES or path in _INDEXES or path == "agents/RULES.md":
         return True

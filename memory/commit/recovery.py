@@ -1,10 +1,10 @@
-"""Rolls the redo log forward: carries out, file by file, what `redo.settle_file` says.
+"""Rolls the redo log forward: carries out, file by file, what `settle.settle_file` says.
 
 The same code brings the files of a commit up to date when another program got in between, so there is one way only in
 which a file follows its record.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,10 +12,11 @@ from .. import files
 from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
 from ..view import read_file
-from .redo import Append, FileChange, Fine, KeptBeside, Record, Rewrite, Write, settle_file
+from .record import Addition, Record, Removal, Turn
+from .removal import clear_folders, take_out
+from .settle import Append, Chain, Chains, Fine, KeptBeside, Remove, Spared, Write, settle_file
 
 _TRIES = 5
-Chain = Sequence[tuple[str, FileChange]]
 
 
 @dataclass
@@ -26,23 +27,17 @@ class Rollforward:
     problems: list[Problem] = field(default_factory=list)
 
 
-def roll_forward(root: Path, records: Sequence[Record], disk: files.Disk) -> Rollforward:
+def roll_forward(root: Path, records: Iterable[Record], disk: files.Disk) -> Rollforward:
     """Bring every file to where the records say; raises OSError when the disk refuses, and can then be run again."""
     done = Rollforward()
-    chains: dict[str, list[tuple[str, FileChange]]] = {}
+    chains = Chains()
     for record in records:
-        for change in record.files:
-            chains.setdefault(change.path, []).append((record.commit, change))
-    for path, chain in chains.items():
+        chains.add(record)
+    for path, chain in chains.by_path.items():
         try:
-            real = resolve(root, path)
+            follow(root, path, chain, done, disk)
         except LinkLeadsOut as e:
             done.problems.append(Problem(path, 0, "link_leads_out", "error", e.message))
-            continue
-        for commit, change in chain:
-            if isinstance(change, Rewrite):
-                _clear_tmp(path, real, commit, change, done, disk)
-        follow(root, path, chain, done, disk)
     return done
 
 
@@ -50,17 +45,30 @@ def follow(root: Path, path: str, chain: Chain, done: Rollforward, disk: files.D
     """Bring one file to where its chain of changes says, however often another program gets in between."""
     real = resolve(root, path)
     done.touched.add(real)
+    for commit, change in chain:
+        if not isinstance(change, Addition):
+            _clear_tmp(path, real, commit, change, done, disk)
     tmp = files.tmp_name(real.name, chain[-1][0])
     for _ in range(_TRIES):
         outcome = settle_file(path, chain, read_file(root, path))
         try:
             match outcome:
                 case Fine():
+                    if isinstance(chain[-1][1], Removal):
+                        clear_folders(root, path, disk)
                     return
                 case Write(data=data, before=before):
                     files.swap(real, data, tmp=tmp, before=before, disk=disk)
                 case Append(data=data, size=size):
                     files.append(real, data, expect_size=size, disk=disk)
+                case Remove(before=before):
+                    if (root / path).is_symlink():  # a person put it there since, and what it leads to is theirs
+                        _spare(path, chain[-1][0], done)
+                        return
+                    take_out(root, path, tag=chain[-1][0], before=before, disk=disk)
+                case Spared(commit=commit):
+                    _spare(path, commit, done)
+                    return
                 case KeptBeside():
                     _keep_beside(path, real, outcome, done, disk)
                     return
@@ -79,16 +87,22 @@ def _keep_beside(path: str, real: Path, outcome: KeptBeside, done: Rollforward, 
     done.problems.append(Problem(path, 0, "kept_beside", "warning", message))
 
 
-def _clear_tmp(path: str, real: Path, commit: str, change: Rewrite, done: Rollforward, disk: files.Disk) -> None:
-    """Remove the file that was to be swapped in, unless a person's save was swapped out into it."""
+def _spare(path: str, commit: str, done: Rollforward) -> None:
+    message = f"was edited while commit {commit} was removing it; your version stays"
+    done.problems.append(Problem(path, 0, "kept_instead", "warning", message))
+
+
+def _clear_tmp(path: str, real: Path, commit: str, change: Turn, done: Rollforward, disk: files.Disk) -> None:
+    """Remove the file that was swapped in or taken out, unless it holds a person's save that came out with it."""
     tmp = real.with_name(files.tmp_name(real.name, commit))
     try:
         left = tmp.read_bytes()
     except FileNotFoundError:
         return
     stands = files.sha256(real.read_bytes()) if real.exists() else None
-    if stands == change.before or files.sha256(left) in (change.before, change.after) or not left:
-        disk.unlink(tmp)  # the swap never happened, or what came out was what the commit had read
+    never_swapped = stands == change.before and change.after is not None
+    if never_swapped or files.sha256(left) in (change.before, change.after) or not left:
+        disk.unlink(tmp)  # or what came out was what the commit had read
     elif stands == change.after:
         disk.rename(tmp, real)
     else:

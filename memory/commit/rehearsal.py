@@ -17,8 +17,11 @@ from ..workspace import Space, Workspace
 from . import machine
 from .compose import compose
 from .lock import NetworkFileSystem, network_file_system
-from .pen import AlreadyCommitted, brought_into_line, check_room, places_of, space_of
-from .redo import Chains, Record, encode
+from .pen import AlreadyCommitted, brought_into_line, space_of
+from .place import check_places, check_room
+from .record import Record
+from .redo import encode
+from .settle import Chains
 
 _NAMELESS = "000000"  # stands for a machine that has no name yet; it gets one with its first commit
 
@@ -101,9 +104,9 @@ class Rehearsal:
             seal_days=True,
             passed_over=self._told.append,
         )
-        record = Record(self._workspace.settings.id, 0, composed.commit.id, composed.files)
-        places_of(self._workspace.root, composed)
-        check_room(self._workspace.root, encode(record), composed)
+        record = Record(self._workspace.settings.id, 0, (composed.commit.id,), composed.files)
+        check_places(self._workspace.root, composed.files, composed.contents)
+        check_room(self._workspace.root, encode(record), composed.files, composed.contents)
         self._view.foresee(record)
         return composed.commit
 

@@ -5,25 +5,25 @@ from ..target import CardTarget
 from ..text.card import CardEdit
 from ..text.document import Document, parse_document
 from ..workspace import Space
-from .redo import Rewrite
+from .record import Removal, Turn
 from .splice import splices
 
 
 def text_changes(
-    rewrite: Rewrite, before: bytes, after: bytes, edit: CardEdit | None, space: Space
+    turn: Turn, before: bytes, after: bytes, edit: CardEdit | None, space: Space
 ) -> tuple[TextChange, ...]:
     """The pieces of a file as text; none for a file that is no text.
 
-    A new file is one piece. Pieces of an index are told with the id of the card that `edit` is about.
+    A file that is new or goes is one piece. Pieces of an index are told with the id of the card that `edit` is about.
     """
-    path = rewrite.path
+    path = turn.path
     try:
-        if rewrite.before is None:
-            return (TextChange(path, None, "", after.decode()),)
+        if turn.before is None or isinstance(turn, Removal):
+            return (TextChange(path, None, before.decode(), after.decode()),)
         if edit is not None and path == space.path(edit.target):
             return _of_document(path, before.decode(), after.decode())
         section = edit.target.card if edit is not None and isinstance(edit.target, CardTarget) else None
-        return tuple(TextChange(path, section, p.old.decode(), p.new.decode()) for p in rewrite.pieces)
+        return tuple(TextChange(path, section, p.old.decode(), p.new.decode()) for p in turn.pieces)
     except UnicodeDecodeError:
         return ()
 

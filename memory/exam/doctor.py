@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ..commit.machine import read_counters
 from ..commit.place import unsettled
-from ..commit.redo import Chains
+from ..commit.settle import Chains
 from ..files import being_written, is_tmp
 from ..guard import UnsafeFile, list_beneath
 from ..history import Commit, doubled_ids, parse_commits, same_change, sort_key, undone_of
@@ -108,9 +108,9 @@ def _unsettled(view: View, path: str) -> str | None:
         return e.message
     except OSError as e:
         return f"{path}: {e.strerror}"
-    if due is None or due == now:
+    if due == now:
         return None
-    return unsettled(root, path, whole=not due.startswith(now or b""))
+    return unsettled(root, path, whole=due is None or not due.startswith(now or b""))
 
 
 def _room(view: View) -> Problem | None:

@@ -78,7 +78,7 @@ def lost_files(
     wrote = {path: commit for commit in commits for path in commit.paths}
     for path, commit in sorted(wrote.items()):
         inside = path.removeprefix(space.prefix)
-        if _there(space.root, path):
+        if _there(space.root, path) or path in commit.removed:
             continue
         card, day = _CARD.fullmatch(inside), _DAY.fullmatch(inside)
         if card is not None and card[2] != "_index" and not _archived(path, commits):

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from onepen.memory.change import Change, Put
+from onepen.memory.change import Change, Put, Remove
 from onepen.memory.commit import machine
 from onepen.memory.commit.identity import ACCEPTED, folder_name, machine_mark
 from onepen.memory.commit.pen import AlreadyCommitted, Pen, RecoveryNeeded, Unfinished
-from onepen.memory.files import is_tmp
+from onepen.memory.files import is_tmp, sha256
 from onepen.memory.history import read_commits
 from onepen.memory.ids import CardId
 from onepen.memory.index.index import IndexEntry
@@ -32,6 +32,7 @@ from onepen.testing.clock import FixedClock
 from onepen.testing.disk import BreakingDisk, Stopped
 
 CLOCK = FixedClock("2026-11-30T14:05:00+01:00")
+CLAY = b"# Clay\n\n## Where\n\nFrom the river.\n"
 CHANGE = Change(
     client=None,
     what="projects/kiln.md: replaced in firing",
@@ -44,6 +45,7 @@ CHANGE = Change(
         text="- fire at 1220\n",
     ),
     puts=(Put("projects/kiln/sales/launch.md", b"Launch.\n"),),
+    removes=(Remove("research/clay.md", sha256(CLAY)), Remove("projects/kiln/old/plan.txt", sha256(b"Old.\n"))),
     index=(IndexEntry("firing", "Fire at 1220."),),
     log=(("commit", "kiln: fire at 1220"),),
     key="t1 projects/kiln.md",
@@ -73,6 +75,10 @@ def start(folder: Path) -> Path:
     (root / ".onepen" / "ballast").touch()
     (root / "onepen.toml").write_text('id = "abcdefgh1234"\n')
     (root / "projects" / "kiln.md").write_text("# Kiln\n\n## Firing\n\n- fire at 1200\n\n## Hosting\n\nGandi.\n")
+    (root / "research").mkdir()
+    (root / "research" / "clay.md").write_bytes(CLAY)
+    (root / "projects" / "kiln" / "old").mkdir(parents=True)
+    (root / "projects" / "kiln" / "old" / "plan.txt").write_text("Old.\n")
     (root / "memory" / "2026-11-29.md").write_text("- 09:00+01:00 [note] old\n")
     with Pen.open(open_workspace(root), CLOCK, disk=BreakingDisk()) as pen:
         pen.reconcile(open_workspace(root).house)
@@ -95,9 +101,9 @@ def state(root: Path) -> State:
 
 
 def seen(workspace: Workspace, like: State) -> State:
-    """What a reader sees of the paths in `like`."""
+    """What a reader sees of the paths in `like`, and of those that the commit removes."""
     view = View(workspace)
-    found = {path: view.bytes(path) for path in like}
+    found = {path: view.bytes(path) for path in {*like, *(remove.path for remove in CHANGE.removes)}}
     return {path: data for path, data in found.items() if data is not None}
 
 
@@ -132,7 +138,10 @@ def check_after(workspace: Workspace, old: State, new: State, acknowledged: bool
             document = view.document(workspace.house, CardTarget(shelf, card))
             assert document is not None
             cards[card] = document
-    assert drift(view.index(workspace.house, "projects"), cards) == ()
+    shelves = [view.index(workspace.house, shelf) for shelf in SHELVES]
+    assert [card.id for index in shelves for card in index.cards] == list(cards) == ["kiln"]
+    assert drift(shelves[0], cards) == ()
+    assert not list((workspace.root / "projects" / "kiln").glob("old/*"))
     keys = [commit.key for commit in read_commits(view, workspace.house) if commit.key]
     assert keys == [CHANGE.key]
     return found
@@ -302,6 +311,73 @@ def test_a_save_between_reading_and_writing_is_kept(start: Path) -> None:
     assert [p for p in workspace.root.rglob("*") if is_tmp(p.name)] == []
 
 
+class EditingClay(BreakingDisk):
+    """An editor that saves the card right before, or right after, the pen takes it away."""
+
+    def __init__(self, *, after: bool) -> None:
+        super().__init__()
+        self._after = after
+
+    def rename(self, source: Path, target: Path) -> None:
+        clay = source.name == "clay.md"
+        if clay:
+            source.write_text("my own clay\n")
+        super().rename(source, target)
+        if clay and self._after:
+            source.write_text("and once more\n")
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_save_of_what_is_being_removed_is_kept(start: Path, after: bool) -> None:
+    workspace = again(start)
+    with Pen.open(workspace, CLOCK, disk=EditingClay(after=after)) as pen:
+        pen.commit(CHANGE)
+        told = {p.kind: p.message for p in pen.recovered}
+        assert "your version stays" in told["kept_instead"]
+        assert pen.reconcile(workspace.house) is not None
+    research = workspace.root / "research"
+    assert (research / "clay.md").read_text() == ("and once more\n" if after else "my own clay\n")
+    assert "## [clay](clay.md)" in (research / "_index.md").read_text()
+    kept = {"clay.md.kept-c2-k3x9ab"} if after else set()
+    assert {p.name for p in research.iterdir()} == {"clay.md", "_index.md"} | kept
+    assert all((research / name).read_text() == "my own clay\n" for name in kept)
+
+
+@pytest.mark.parametrize("by_hand", ["my own clay\n", None])
+def test_a_save_that_was_taken_out_when_the_pen_died_comes_back(start: Path, by_hand: str | None) -> None:
+    disk = BreakingDisk()
+    write(again(start), disk)
+    taken = disk.log.index("rename .clay.md.c2-k3x9ab.tmp") + 1
+    workspace = again(start)
+    with pytest.raises(Stopped):
+        write(workspace, BreakingDisk(taken + 1))
+    card, beside = workspace.root / "research" / "clay.md", workspace.root / "research" / ".clay.md.c2-k3x9ab.tmp"
+    assert beside.read_bytes() == CLAY
+    assert not card.exists()
+    if by_hand is not None:
+        beside.write_text(by_hand)
+    assert View(workspace).bytes("research/clay.md") is None
+    with Pen.open(workspace, CLOCK, disk=BreakingDisk()) as pen:
+        assert ("kept_instead" in [p.kind for p in pen.recovered]) == (by_hand is not None)
+    assert (card.read_text() if card.exists() else None) == by_hand
+    assert not beside.exists()
+
+
+def test_a_link_put_in_the_place_of_what_is_to_be_removed_stays(start: Path) -> None:
+    disk = BreakingDisk()
+    write(again(start), disk)
+    workspace = again(start)
+    with pytest.raises(Stopped):
+        write(workspace, BreakingDisk(disk.log.index("rename .clay.md.c2-k3x9ab.tmp") + 1))
+    card, other = workspace.root / "research" / "clay.md", workspace.root / "shared.md"
+    card.rename(other)
+    card.symlink_to("../shared.md")
+    with Pen.open(workspace, CLOCK, disk=BreakingDisk()) as pen:
+        assert "kept_instead" in [p.kind for p in pen.recovered]
+    assert card.is_symlink()
+    assert other.read_bytes() == CLAY
+
+
 def test_a_save_that_was_swapped_out_when_the_pen_died_comes_back(start: Path) -> None:
     """The swap had put a person's save beside the card, and nothing more happened."""
     workspace = again(start)
@@ -370,7 +446,7 @@ def test_a_commit_needs_free_space_beforehand(start: Path, monkeypatch: pytest.M
         monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
         with pytest.raises(OSError, match="No space left") as caught:
             pen.commit(CHANGE)
-        assert caught.value.filename == str(workspace.root / "projects/kiln/sales/launch.md")
+        assert caught.value.filename == str(workspace.root / "research/_index.md")  # the first that is written
         assert state(workspace.root) == old
         monkeypatch.undo()
         pen.commit(CHANGE)

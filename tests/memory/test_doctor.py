@@ -271,7 +271,7 @@ def test_while_a_pen_is_held_its_work_is_no_problem(root: Path) -> None:
         assert found(root) == []
         log = (root / REDO_LOG).read_bytes()
     (root / REDO_LOG).write_bytes(log)
-    commit = scan(log).records[0].commit
+    commit = scan(log).records[0].tag
     put(root, f"research/.clay.md.{commit}.tmp", "recovery looks at it first")
     assert found(root) == [
         (".onepen/redo/log", 0, "commit_pending", "info"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onepen.memory import files
-from onepen.memory.files import FileMovedOn
+from onepen.memory.files import FileMovedOn, sha256
 from onepen.testing.disk import BreakingDisk, Stopped
 
 
@@ -114,6 +114,18 @@ def test_appending_compares_the_size(tmp_path: Path) -> None:
         files.append(path, b"two\n", expect_size=0)
     files.append(path, b"two\n", expect_size=4, sync=True)
     assert path.read_bytes() == b"one\ntwo\n"
+
+
+def test_a_file_is_taken_out_only_as_it_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("mine\n")
+    with pytest.raises(FileMovedOn):
+        files.take_out(path, tmp=".a.tmp", before=sha256(b"other\n"))
+    assert path.read_text() == "mine\n"
+    files.take_out(path, tmp=".a.tmp", before=sha256(b"mine\n"))
+    with pytest.raises(FileMovedOn):
+        files.take_out(path, tmp=".a.tmp", before=sha256(b"mine\n"))
+    assert list(tmp_path.iterdir()) == []
 
 
 class Replacing(files.Disk):

@@ -8,12 +8,22 @@ from textwrap import dedent
 
 import pytest
 
-from onepen.memory.change import Change, FileEntry, Put
+from onepen.memory.change import Change, FileEntry, Put, Remove
 from onepen.memory.commit.identity import ACCEPTED, folder_name, machine_mark
-from onepen.memory.commit.pen import AlreadyCommitted, EntryWithoutSection, IdTaken, Pen, PutRefused
-from onepen.memory.commit.redo import Addition, ForeignRedo, Line, Record, RedoDamaged, encode, scan
+from onepen.memory.commit.pen import (
+    AlreadyCommitted,
+    EntryWithoutSection,
+    IdTaken,
+    Pen,
+    PlaceUnfit,
+    PutRefused,
+    RemoveRefused,
+)
+from onepen.memory.commit.record import Addition, Line, Record
+from onepen.memory.commit.redo import ForeignRedo, RedoDamaged, encode, scan
+from onepen.memory.exam.doctor import examine
 from onepen.memory.files import sha256
-from onepen.memory.history import find_commit, parse_commits, read_commits
+from onepen.memory.history import TextChange, find_commit, parse_commits, read_commits
 from onepen.memory.ids import AgentId, CardId, ClientId
 from onepen.memory.index.index import IndexEntry
 from onepen.memory.links import LinkLeadsOut
@@ -406,6 +416,95 @@ def test_files_are_put_only_where_files_belong(workspace: Workspace, path: str) 
         pen.commit(Change(None, "x", "user:ana", puts=(Put(path, b"x"),)))
 
 
+def removal(workspace: Workspace, *paths: str) -> Change:
+    removes = tuple(Remove(path, sha256((workspace.root / path).read_bytes())) for path in paths)
+    return Change(None, "x", "user:ana", removes=removes, log=(("removed", ", ".join(paths)),))
+
+
+def test_a_card_goes_with_its_block_and_a_file_with_its_line(workspace: Workspace) -> None:
+    root = workspace.root
+    place = "projects/kiln/data/2026/cones.csv"
+    entry = FileEntry(CardId("kiln"), "data/2026/cones.csv", IndexEntry("data/2026/cones.csv", "Table of cones."))
+    loom = "\n## [Loom](loom.md)\nstatus: active\n\n- [weft](loom.md#weft) — Wool.\n"
+    (root / "projects/loom.md").write_text("# Loom\n\n## Weft\n\nWool.\n")
+    (root / "projects/_index.md").write_text(INDEX + loom)
+    with open_pen(workspace) as pen:
+        pen.commit(Change(None, "x", "user:ana", puts=(Put(place, b"a;b\n\xff"),), files=(entry,)))
+        gone = pen.commit(removal(workspace, place))
+        assert (gone.removed, gone.paths[:2]) == ((place,), (place, "projects/_index.md"))
+        assert read(workspace, "projects/_index.md") == INDEX + loom
+        assert [(c.path, c.old) for c in gone.changes] == [
+            ("projects/_index.md", "- [data/2026/cones.csv](kiln/data/2026/cones.csv) — Table of cones.\n")
+        ]
+        gone = pen.commit(removal(workspace, "projects/kiln.md"))
+        assert gone.changes[0] == TextChange("projects/kiln.md", None, KILN, "")
+    assert read(workspace, "projects/_index.md") == INDEX.partition("## [Kiln")[0] + loom.removeprefix("\n")
+    assert {p.name for p in (root / "projects").iterdir()} == {"_index.md", "loom.md"}
+    assert read_commits(View(workspace), workspace.house)[-1] == gone
+    assert [p.path for p in examine(View(workspace)) if p.kind != "folder_missing"] == []
+
+
+def test_an_agent_goes_with_its_line_in_the_registry(workspace: Workspace) -> None:
+    (workspace.root / "agents").mkdir()
+    puts, registry = (Put("agents/poet.md", b"Rhyme.\n"),), ((AgentId("poet"), "Writes verses."),)
+    with open_pen(workspace) as pen:
+        pen.commit(Change(None, "x", "user:ana", puts=puts, registry=registry))
+        pen.commit(removal(workspace, "agents/poet.md"))
+        pen.commit(Change(None, "x", "user:ana", puts=puts, registry=registry))
+        pen.commit(removal(workspace, "agents/poet.md"))
+    assert read(workspace, "agents/_index.md") == "# Agents\n"
+    assert not (workspace.root / "agents/poet.md").exists()
+
+
+def test_a_card_moves_in_one_commit(workspace: Workspace) -> None:
+    text = KILN.partition("---\n\n")[2]
+    moved = Change(
+        None,
+        "x",
+        "user:ana",
+        edit=edit("create", "projects/oven.md", text=text, title="Oven"),
+        removes=(Remove("projects/kiln.md", sha256(KILN.encode())),),
+    )
+    with open_pen(workspace) as pen:
+        pen.commit(moved)
+        back = Change(None, "x", "user:ana", edit=edit("create", text=text, title="Kiln"))
+        pen.commit(back)
+    index = read(workspace, "projects/_index.md")
+    assert "## [Oven](oven.md)" in index
+    assert index.index("oven.md") < index.index("## [Kiln](kiln.md)")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["MEMORY.md", "USER.md", "SOUL.md", "memory/2026-11-29.md", "logs/commits-2026-11.jsonl", "projects/_index.md",
+     "agents/_index.md", "agents/RULES.md", "../x.md", "projects/../MEMORY.md", "clients/acme/projects/x.md", ""],
+)  # fmt: skip
+def test_nothing_but_cards_files_and_agents_is_removed(workspace: Workspace, path: str) -> None:
+    before = untouched(workspace)
+    client = ClientId("acme") if path.startswith("clients") else None
+    change = Change(client, "x", "user:ana", removes=(Remove(path, "0" * 64),))
+    with open_pen(workspace) as pen, pytest.raises(RemoveRefused):
+        pen.commit(change)
+    assert untouched(workspace) == before
+
+
+def test_what_was_edited_since_or_is_a_link_is_not_removed(workspace: Workspace) -> None:
+    change = removal(workspace, "projects/kiln.md")
+    card = workspace.root / "projects/kiln.md"
+    card.write_text(KILN + "\nby hand\n")
+    with open_pen(workspace) as pen:
+        with pytest.raises(RemoveRefused, match="has changed since it was read"):
+            pen.commit(change)
+        card.rename(workspace.root / "kiln.md")
+        with pytest.raises(RemoveRefused, match="gone already"):
+            pen.commit(change)
+        card.symlink_to("../kiln.md")
+        with pytest.raises(PlaceUnfit, match="is a link"):
+            pen.commit(removal(workspace, "projects/kiln.md"))
+    assert card.is_symlink()
+    assert card.read_text() == KILN + "\nby hand\n"
+
+
 def test_a_new_client_and_a_new_agent(workspace: Workspace) -> None:
     puts = (Put("BRIEF.md", b"German.\n"), Put("projects/_index.md", b"# Projects\n"))
     agent = Change(
@@ -479,7 +578,7 @@ def test_two_names_of_one_file_are_not_written_in_one_commit(workspace: Workspac
     (workspace.root / "projects" / "kiln").mkdir()
     (workspace.root / "projects" / "kiln" / "a.txt").symlink_to("b.txt")
     puts = (Put("projects/kiln/a.txt", b"1"), Put("projects/kiln/b.txt", b"2"))
-    with open_pen(workspace) as pen, pytest.raises(PutRefused, match="by a link"):
+    with open_pen(workspace) as pen, pytest.raises(PlaceUnfit, match="by a link"):
         pen.commit(Change(None, "x", "user:ana", puts=puts))
 
 
@@ -580,7 +679,7 @@ def test_a_planted_redo_log_writes_nothing(workspace: Workspace, path: str) -> N
     (workspace.root / ".git").mkdir()
     (workspace.root / ".git" / "config").write_text("[core]\n")
     line = Line(b"[core]\n\tfsmonitor = run-me\n", 0)
-    planted = Record(workspace.settings.id, 1, "c1-k3x9ab", (Addition(path, 7, False, (line,)),))
+    planted = Record(workspace.settings.id, 1, ("c1-k3x9ab",), (Addition(path, 7, False, (line,)),))
     (workspace.machine_room / "redo").mkdir()
     (workspace.root / REDO).write_bytes(encode(planted))
     before = untouched(workspace)

@@ -3,29 +3,24 @@ import zlib
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from onepen.memory.commit.redo import (
-    Addition,
+from onepen.memory.commit.record import Addition, FileChange, Line, Record, Removal, Rewrite
+from onepen.memory.commit.redo import ForeignRedo, RedoDamaged, encode, scan
+from onepen.memory.commit.settle import (
     Append,
     Chains,
-    FileChange,
     Fine,
-    ForeignRedo,
     KeptBeside,
-    Line,
     Outcome,
-    Record,
-    RedoDamaged,
-    Rewrite,
+    Remove,
+    Spared,
     Write,
-    encode,
-    scan,
     settle,
     settle_file,
 )
-from onepen.memory.commit.splice import splices
+from onepen.memory.commit.splice import Splice, splices
 from onepen.memory.files import sha256
 
 
@@ -38,7 +33,7 @@ def addition(at: int, *texts: bytes, seen: int = 0, lead: bool = False) -> Addit
 
 
 def record(commit: str, *changes: FileChange, workspace: str = "abcdefgh") -> Record:
-    return Record(workspace, 3, commit, changes)
+    return Record(workspace, 3, (commit,), changes)
 
 
 def outcome(now: bytes | None, *changes: FileChange) -> Outcome:
@@ -122,8 +117,8 @@ def test_text_that_looks_like_a_record_in_a_torn_one_is_no_damage() -> None:
 
 
 def test_a_record_of_another_version_is_refused() -> None:
-    body = b'{"v":2,"workspace":"abcdefgh"}'
-    with pytest.raises(ForeignRedo, match="version 2"):
+    body = b'{"v":3,"workspace":"abcdefgh"}'
+    with pytest.raises(ForeignRedo, match="version 3"):
         scan(b"%08x %s\n" % (zlib.crc32(body), body))
 
 
@@ -140,11 +135,79 @@ def test_a_record_for_what_is_no_file_of_memory_is_refused(path: str, make: Call
     [b"[]", b"1", b'{"v":1}', b'{"v":1,"workspace":"a","epoch":"x","commit":"c1-aaaaaa","files":[]}',
      b'{"v":1,"workspace":"a","epoch":1,"commit":"../../x","files":[]}', b'{"v":1' + b',"a":[' * 5000,
      b'{"v":1,"workspace":"a","epoch":1,"commit":"c1-aaaaaa","files":[{"path":1,"append":[]}]}',
+     b'{"v":2,"workspace":"a","epoch":1,"commits":[],"files":[]}', b'{"v":2,"workspace":"a","epoch":1,"files":[]}',
+     b'{"v":2,"workspace":"a","epoch":1,"commits":["c1-aaaaaa",2],"files":[]}',
+     b'{"v":2,"workspace":"a","epoch":1,"commits":["c1-aaaaaa"],"files":[{"path":"projects/a.md","remove":true}]}',
+     b'{"v":2,"workspace":"a","epoch":1,"commits":["c1-aaaaaa"],"files":[{"path":"projects/a.md","before":"x","remove":1}]}',
      b'{"v":1,"workspace":"a","epoch":1,"commit":"c1-aaaaaa","files":[{"path":"MEMORY.md","at":-1,"lead":0,"append":[]}]}'],
 )  # fmt: skip
 def test_a_record_that_makes_no_sense_is_refused(body: bytes) -> None:
     with pytest.raises(ForeignRedo):
         scan(b"%08x %s\n" % (zlib.crc32(body), body))
+
+
+def test_records_of_the_version_before_are_read_as_what_they_mean_today() -> None:
+    """F30: a redo log that an older onepen left is migrated, any other version is refused."""
+    body = (
+        b'{"v":1,"workspace":"abcdefgh","folder":"f","epoch":3,"commit":"c7-aaaaaa","files":[{"path":"MEMORY.md",'
+        b'"before":null,"after":"x","splices":[[0,"","a\\n"]]},{"path":"memory/2026-11-30.md","at":0,"lead":false,'
+        b'"append":[["- x\\n",0]]}]}'
+    )
+    line = b"%08x %s\n" % (zlib.crc32(body), body)
+    made = Rewrite("MEMORY.md", None, "x", (Splice(0, b"", b"a\n"),))
+    one = Record("abcdefgh", 3, ("c7-aaaaaa",), (made, addition(0, b"- x\n")), "f")
+    assert scan(line + encode(TWO)).records == (one, TWO)
+    for version in (b"0", b"3", b"true", b"1.0", b'"1"', b"null", b"[]"):
+        other = body.replace(b'"v":1', b'"v":' + version)
+        with pytest.raises(ForeignRedo, match="written by another version of onepen") as caught:
+            scan(b"%08x %s\n" % (zlib.crc32(other), other))
+        assert caught.value.exit_code == 6
+
+
+def test_a_record_holds_the_commits_that_were_made_together() -> None:
+    group = Record("abcdefgh", 3, ("c1-aaaaaa", "c2-aaaaaa"), (*ONE.files, Removal("research/clay.md", "0" * 64)))
+    assert b'{"path":"research/clay.md","before":"' + b"0" * 64 + b'","remove":true}' in encode(group)
+    assert scan(encode(group)).records == (group,)
+    assert group.tag == "c2-aaaaaa"
+    assert settle([group], lambda path: b"by hand\n")[0] == KeptBeside(
+        "projects/kiln.md", "# Öfen\n".encode(), "c2-aaaaaa"
+    )
+
+
+@pytest.mark.parametrize(
+    "path", ["MEMORY.md", "SOUL.md", "memory/2026-11-30.md", "logs/commits-2026-11.jsonl", "projects/_index.md",
+             "agents/_index.md", "agents/RULES.md", "clients/acme/BRIEF.md", "clients/acme/memory/2026-11-30.md"],
+)  # fmt: skip
+def test_a_record_that_removes_what_no_commit_removes_is_refused(path: str) -> None:
+    with pytest.raises(ForeignRedo, match="no commit removes"):
+        scan(encode(record("c2-aaaaaa", Removal(path, "0" * 64))))
+
+
+def test_what_was_removed_goes_and_a_persons_version_of_it_stays() -> None:
+    removal = Removal("p", sha256(b"a\n"))
+    assert outcome(b"a\n", removal) == Remove("p", sha256(b"a\n"))
+    assert outcome(None, removal) == Fine("p")
+    assert outcome(b"by hand\n", removal) == Spared("p", "c1-aaaaaa")
+    assert outcome(b"0\n", rewrite(b"0\n", b"a\n"), removal) == Remove("p", sha256(b"0\n"))
+    assert outcome(None, rewrite(None, b"a\n"), removal) == Fine("p")
+
+
+def test_what_was_removed_and_made_again_is_there() -> None:
+    chain: list[FileChange] = [
+        rewrite(b"0\n", b"a\n"),
+        Removal("p", sha256(b"a\n")),
+        rewrite(None, b"b\n"),
+    ]
+    for now in (b"0\n", b"a\n", None):
+        assert outcome(now, *chain) == Write("p", b"b\n", None if now is None else sha256(now))
+    assert outcome(b"b\n", *chain) == Fine("p")
+    assert outcome(b"by hand\n", *chain) == KeptBeside("p", b"b\n", "c3-aaaaaa")
+
+
+def test_what_came_before_an_edit_that_a_power_cut_took_is_due_too() -> None:
+    """Behind the first commit a person edited the file, the second built on that, and the disk lost all of it."""
+    chain = [rewrite(b"a\n", b"b\n"), rewrite(b"b\nby hand\n", b"b\nby hand\nc\n")]
+    assert outcome(b"a\n", *chain) == KeptBeside("p", b"b\nc\n", "c2-aaaaaa")
 
 
 def test_before_is_written_after_is_left() -> None:
@@ -241,9 +304,17 @@ def test_readers_see_pending_changes() -> None:
     assert chains.overlay("elsewhere.md", None) is None
 
 
-@given(st.lists(st.binary(max_size=6), min_size=2, max_size=5), st.integers(0, 4))
-def test_rolling_forward_from_any_version_ends_at_the_last(versions: list[bytes], start: int) -> None:
-    chain = [(f"c{k}-aaaaaa", rewrite(a, b)) for k, (a, b) in enumerate(itertools.pairwise(versions), 1)]
+def turn(before: bytes | None, after: bytes | None) -> Rewrite | Removal:
+    if after is None:
+        assert before is not None
+        return Removal("projects/kiln.md", sha256(before))
+    return rewrite(before, after)
+
+
+@given(st.lists(st.none() | st.binary(max_size=6), min_size=2, max_size=5), st.integers(0, 4))
+def test_rolling_forward_from_any_version_ends_at_the_last(versions: list[bytes | None], start: int) -> None:
+    assume(all(a != b for a, b in itertools.pairwise(versions)))
+    chain = [(f"c{k}-aaaaaa", turn(a, b)) for k, (a, b) in enumerate(itertools.pairwise(versions), 1)]
     now = versions[min(start, len(versions) - 1)]
     settled = settle_file("p", chain, now)
     match settled:
@@ -251,5 +322,7 @@ def test_rolling_forward_from_any_version_ends_at_the_last(versions: list[bytes]
             assert data == versions[-1]
         case Fine():
             assert now == versions[-1]
+        case Remove():
+            assert versions[-1] is None
         case _:
             raise AssertionError(settled)

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from onepen.memory.change import Change
+from onepen.memory.change import Change, Remove
 from onepen.memory.commit.pen import Pen
 from onepen.memory.commit.redo import ForeignRedo
 from onepen.memory.commit.rehearsal import Foreseen, Rehearsal
 from onepen.memory.exam.doctor import examine
+from onepen.memory.files import sha256
 from onepen.memory.history import read_commits
 from onepen.memory.ids import CardId, ClientId
 from onepen.memory.links import LinkLeadsOut
@@ -170,3 +171,25 @@ def test_nothing_is_shown_of_a_redo_log_from_elsewhere(workspace: Workspace, tmp
         Pen.open(open_workspace(workspace.root), CLOCK)
     with pytest.raises(ForeignRedo, match=planted):
         Rehearsal.open(Foreseen(open_workspace(workspace.root)), CLOCK)
+
+
+def test_what_a_pending_commit_removes_is_gone_for_readers(workspace: Workspace) -> None:
+    """A reader never sees half of it: neither the card without its block nor the block without its card."""
+    card = workspace.root / "projects" / "kiln.md"
+    data = card.read_bytes()
+    with Pen.open(workspace, CLOCK) as pen:
+        pen.reconcile(workspace.house)
+        index = (workspace.root / "projects" / "_index.md").read_bytes()
+        pen.checkpoint()
+        removes = (Remove("projects/kiln.md", sha256(data)),)
+        pen.commit(Change(None, "x", "user:ana", removes=removes, log=(("removed", "kiln"),)))
+        card.write_bytes(data)  # as the disk may have it after a power cut
+        (workspace.root / "projects" / "_index.md").write_bytes(index)
+        view = View(workspace)
+        assert view.cards(workspace.house, "projects") == ()
+        assert view.bytes("projects/kiln.md") is None
+        assert view.names("projects") == {"_index.md"}
+        assert view.index(workspace.house, "projects").cards == ()
+        card.write_bytes(data + b"by hand\n")
+        assert view.cards(workspace.house, "projects") == ("kiln",)
+        assert view.names("projects") == {"_index.md", "kiln.md"}

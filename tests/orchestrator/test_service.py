@@ -13,7 +13,8 @@ import anyio
 import pytest
 
 from onepen.memory.commit.pen import Pen
-from onepen.memory.commit.redo import Record, encode
+from onepen.memory.commit.record import Record
+from onepen.memory.commit.redo import encode
 from onepen.memory.history import Commit
 from onepen.memory.holder import PenHeld
 from onepen.memory.ids import BadId
@@ -998,7 +999,7 @@ def test_only_a_model_that_follows_remarks_is_offered_to_get_a_draft_back(
 def test_status_says_that_a_redo_log_from_elsewhere_is_passed_over(service: Service, root: Path) -> None:
     service.log("called Ana")
     assert service.status().notices == ()
-    foreign = Record("zyxwvuts9876", 1, "c9-abcdef", ())
+    foreign = Record("zyxwvuts9876", 1, ("c9-abcdef",), ())
     (root / ".onepen/redo/log").write_bytes(encode(foreign))
     [notice] = service.status().notices
     assert ".onepen/redo/log" in notice

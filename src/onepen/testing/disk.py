@@ -94,3 +94,7 @@ class BreakingDisk(Disk):
     def mkdir(self, path: Path) -> None:
         self._step(f"mkdir {path.name}")
         super().mkdir(path)
+
+    def rmdir(self, path: Path) -> None:
+        self._step(f"rmdir {path.name}")
+        super().rmdir(path)
