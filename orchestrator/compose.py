@@ -125,11 +125,13 @@ def _workshop(clock: Clock, workspace: Workspace, known: Known) -> "Workshop":
     from ..subagents.pool import ProcessPool
     from .gateway.gateway import Gateway
     from .gateway.ledger import Ledger
+    from .gateway.outstanding import Outstanding
     from .gateway.spent import spent
     from .tasks.workshop import Workshop
 
     ledger = Ledger(before=lambda day: spent(workspace.spaces(), day))
-    return Workshop(ProcessPool(mask=known.mask), Gateway(clock=clock, ledger=ledger))
+    gateway = Gateway(ledger, outstanding=Outstanding(workspace.root), clock=clock)
+    return Workshop(ProcessPool(mask=known.mask), gateway)
 
 
 def _models(setup: "Setup", workshop: "Workshop") -> "Models":

@@ -26,10 +26,10 @@ VERSION = 1
 _MOST = 256 << 20
 _NAME = re.compile(r"usage-\d{4}-\d{2}\.jsonl")
 
-Role = Literal["", "review", "main"]
-"""Whose calls they were: a worker's attempt, the model that reviews, or the main agent in a chat."""
+Role = Literal["", "review", "main", "cut"]
+"""Whose calls they were: a worker's attempt, the reviewing model, the main agent in a chat, or a dead process."""
 
-_ROLES: Mapping[str, Role] = {"review": "review", "main": "main"}
+_ROLES: Mapping[str, Role] = {"review": "review", "main": "main", "cut": "cut"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Booking:
 
     A worker's attempt has the role ""; `k` tells several reviews of one attempt, or several calls of one turn, apart.
     The main agent's has `chat` (the session) and `turn`, and neither task nor attempt. `lost` counts calls that were
-    paid and gave no whole reply; what they used is in `usage`.
+    paid and gave no whole reply; what they used is in `usage`. One with the role "cut" was out when its process died:
+    `cost_usd` is the most that it may have cost.
     """
 
     task: str

@@ -23,6 +23,7 @@ from .ear import Ear
 from .failure import Again, CallBroken, CallFailed, Final, failed
 from .ledger import Ledger, OverBudget, Reservation, Short, Unpriced, cost, most, used
 from .limiter import Limiter
+from .outstanding import Outstanding
 from .pace import Ticket
 from .patience import pause
 
@@ -49,6 +50,7 @@ class Gateway:
         self,
         ledger: Ledger | None = None,
         *,
+        outstanding: Outstanding | None = None,
         clock: Clock | None = None,
         random: Callable[[], float] = chance.random,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
@@ -57,6 +59,7 @@ class Gateway:
         self._news: list[str] = []
         self.clients = Clients(notice or self._news.append)
         self._ledger = ledger or Ledger()
+        self._outstanding = outstanding or Outstanding(None)
         self._clock = clock or SystemClock()
         self._random = random
         self.sleep = sleep
@@ -72,6 +75,7 @@ class Gateway:
     async def close(self) -> None:
         """Ends the connections that were kept warm; to be called before the event loop ends."""
         await self.clients.close()
+        self._outstanding.close()
 
     async def reply(
         self,
@@ -121,7 +125,15 @@ class Gateway:
             with call.waiting("other calls are out, and what they cost decides whether the budget is enough", 0.0):
                 await self._settled.wait()
 
-    def settle(self, reservation: Reservation | None, call: "_Call", ear: Ear) -> None:
+    def leaves(self, reservation: Reservation | None, call: "_Call") -> int | None:
+        """Notes that a call is made that may have to be paid, whatever becomes of this process."""
+        if reservation is None:
+            return None
+        return self._outstanding.leaves(call.account, call.served.model.name, reservation.amount)
+
+    def settle(self, reservation: Reservation | None, call: "_Call", ear: Ear, number: int | None) -> None:
+        if number is not None:
+            self._outstanding.returns(number)
         if reservation is not None:
             self._ledger.settle(reservation, used(ear.usage, call.served.price))
             self._settled.set()
@@ -182,11 +194,13 @@ class _Call:
 
     async def _try(self, ear: Ear) -> ModelReply | Final | Again:
         reservation = await self._gateway.reserve(self)
+        number: int | None = None
         try:
             ticket = await self._admitted()
+            number = self._gateway.leaves(reservation, self)
             return await self._made(ear, ticket)
         finally:
-            self._gateway.settle(reservation, self, ear)
+            self._gateway.settle(reservation, self, ear, number)
 
     async def _admitted(self) -> Ticket | None:
         if self._limiter is None:

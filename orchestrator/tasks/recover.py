@@ -11,6 +11,7 @@ from ...memory.links import LinkLeadsOut
 from ...memory.view import View
 from ...memory.workspace import Space
 from ..chat.booking import end_cut_turns
+from .cutoff import book_cut_off
 from .desk import Desk
 from .dossier import NOT_OPENED, Dossier, open_dossier, task_ids
 from .events import AttemptEvent, AttemptLost, AttemptStarted, Judged, Rebuilt
@@ -30,7 +31,7 @@ def recover(desk: Desk, view: View) -> tuple[str, ...]:
     """Journals what the last orchestrator left unsaid, and says which tasks it is. Call it with the pen held."""
     spaces = view.workspace.spaces()
     settle(view, desk.clock, spaces)
-    found = []
+    found = [*book_cut_off(view.workspace, desk.clock)]
     for space in spaces:
         found += [
             f"chat {chat} was cut off and keeps what was said (next: onepen chat --resume {chat})"

@@ -114,6 +114,27 @@ def test_what_was_answered_before_a_crash_is_not_asked_again(home: Path) -> None
         assert sorted(turns(api)) == [1, 2, 3, 3]
         attempts = [line["attempt"] for line in bookings(story) if not line.get("role")]
         assert sorted(attempts) == [1, 2]
+        (cut,) = [line for line in bookings(story) if line.get("role") == "cut"]
+        assert (cut["task"], cut["lost"], cut["cost_usd"] > 0) == (task["task"], 1, True), "it may have to be paid"
+
+
+def test_a_cap_also_holds_over_calls_that_nobody_saw_come_back(home: Path) -> None:
+    """F23, for the money: what was out when the orchestrator was killed may have to be paid."""
+    rules = [{"contains": "Newsletter", "delay": 60, "reply": [{"text": "Too late."}]}]
+    with MessagesApi(rules) as api, Story(home, api.env) as story:
+        (begun,) = story.tell(*BEGIN, f"{DELEGATE} --detach")[-1:]
+        task = begun.json["tasks"][0]["task"]
+        assert wait_until(lambda: turns(api) == [1])
+        assert story.kill()
+        story.tell("onepen -C ws up")
+        (cut,) = [line for line in bookings(story) if line.get("role") == "cut"]
+        budget = cut["cost_usd"] * 1.5
+        story.tell(
+            Line(f"onepen -C ws resume {task} --budget {budget:.4f}", code=4, says="are spent"),
+            Line("onepen -C ws usage --client mueller", says="1 call gave no whole reply"),
+            "onepen -C ws doctor",
+        )
+        assert turns(api) == [1], "a second call might have passed the cap"
 
 
 def test_a_task_that_was_left_alone_is_there_afterwards(home: Path) -> None:

@@ -1,0 +1,69 @@
+"""A call that was out when its process died is booked by the next one, once, with the most that it may have cost."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+from onepen.memory.ids import ClientId
+from onepen.orchestrator.gateway.account import Account, Amount, Caps
+from onepen.orchestrator.gateway.outstanding import FOLDER, Outstanding, left_behind
+
+ACCOUNT = Account(ClientId("acme"), "t1", "writer", Caps())
+DIES = dedent(
+    """\
+    import os, signal, sys
+    from pathlib import Path
+    from onepen.orchestrator.gateway.account import Account, Amount, Caps
+    from onepen.orchestrator.gateway.outstanding import Outstanding
+
+    calls = Outstanding(Path(sys.argv[1]))
+    account = Account(None, "t1", "writer", Caps())
+    back = calls.leaves(account, "m", Amount(0.5))
+    calls.leaves(account, "m", Amount(0.25))
+    calls.returns(back)
+    print("out", flush=True)
+    signal.pause()
+    """
+)
+
+
+def test_what_came_back_is_not_left_behind(tmp_path: Path) -> None:
+    calls = Outstanding(tmp_path)
+    one, other = calls.leaves(ACCOUNT, "m", Amount(0.5)), calls.leaves(ACCOUNT, "m", Amount(0.0, 700))
+    calls.returns(one)
+    calls.returns(other)
+    calls.close()
+    assert list((tmp_path / FOLDER).iterdir()) == []
+
+
+def test_the_file_of_a_busy_process_stays_short(tmp_path: Path) -> None:
+    calls = Outstanding(tmp_path)
+    for _ in range(3_000):
+        calls.returns(calls.leaves(ACCOUNT, "m", Amount(0.5)))
+    (file,) = (tmp_path / FOLDER).iterdir()
+    assert file.stat().st_size < 300 << 10
+    calls.close()
+
+
+def test_a_live_process_s_calls_are_not_lost_and_a_dead_one_s_are(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", DIES, str(tmp_path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as out:
+        assert out.readline() == b"out\n"
+    assert list(left_behind(tmp_path)) == []
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    ((path, (call,)),) = left_behind(tmp_path)
+    assert (call.client, call.purse, call.agent, call.model, call.most) == (None, "t1", "writer", "m", Amount(0.25))
+    path.write_bytes(path.read_bytes() + b'{"out": {"numb')  # the last line may be torn
+    assert [len(calls) for _, calls in left_behind(tmp_path)] == [1]
+
+
+def test_nothing_is_kept_where_there_is_no_workspace(tmp_path: Path) -> None:
+    calls = Outstanding(None)
+    calls.returns(calls.leaves(ACCOUNT, "m", Amount(0.5)))
+    calls.close()
+    assert list(left_behind(tmp_path)) == []
