@@ -107,3 +107,11 @@ def test_how_it_ends(drafts: Path, step: list[Any], code: int) -> None:
 
 def test_one_that_is_deaf_stays(drafts: Path) -> None:
     assert ran(drafts, ["deaf"], ["signal", "SIGTERM"], ["print", "still here"]).stdout == b"still here"
+
+
+def test_the_steps_of_a_task_are_found_by_its_text(drafts: Path) -> None:
+    folders = {"drafts": str(drafts), "inputs": "/inputs", "space": "/space", "snapshot": "/snapshot"}
+    hello = json.dumps({**WHO, "type": "hello", "text": "It works", "folders": folders}).encode() + b"\n"
+    steps = json.dumps({"hangs": [["sleep", 60]], "works": [["print", "done"]]})
+    command = (*worker()[:-1], steps)
+    assert subprocess.run(command, input=hello, capture_output=True, timeout=20).stdout == b"done"

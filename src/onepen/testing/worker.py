@@ -2,6 +2,8 @@
 
     pool = ProcessPool(worker(["hello"], ["print", "Loading…\\n"], ["report", {"summary": "done"}]))
 
+Instead of a list it takes a mapping: then the steps are those of the first key that stands in the task's text.
+
 It speaks the wire by its documentation, with nothing but the standard library, so that it also shows how little a
 program needs to be a sub-agent. The steps:
 
@@ -47,10 +49,11 @@ def worker(*steps: list[Any]) -> tuple[str, ...]:
 
 
 class Puppet:
-    """Takes steps; it has read its assignment before the first."""
+    """Takes steps; it has read its assignment before the first, and `text` is what it is asked for."""
 
     def __init__(self) -> None:
         self._hello: Any = json.loads(sys.stdin.buffer.readline())
+        self.text: str = self._hello.get("text", "")
         self._folders: Fields = self._hello["folders"]
         self._asked = 0
         self.steps: Mapping[str, Callable[..., object]] = {
@@ -121,9 +124,12 @@ class Puppet:
 
 
 def main(text: str) -> None:
-    """Take the steps in a JSON list."""
+    """Take the steps in a JSON list, or in the JSON object's list for this task."""
     puppet = Puppet()
-    for name, *given in json.loads(text):
+    steps = json.loads(text)
+    if isinstance(steps, dict):
+        steps = next(of_task for word, of_task in steps.items() if word in puppet.text)
+    for name, *given in steps:
         puppet.steps[name](*given)
 
 
