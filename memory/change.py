@@ -52,6 +52,7 @@ class Change:
     them back. `registry` holds agents and their descriptions, `log` the kind and text of day-log lines. With `key`
     ("<task key> <target>") the same change is never made twice. `reconcile` brings the indexes of the space into line
     with cards that were edited by hand: with all of them, or with those whose paths within the space are in `cards`.
+    Every commit seals past days that have no seal yet; with `seal` it is made for that alone.
     """
 
     client: ClientId | None
@@ -73,3 +74,4 @@ class Change:
     reconcile: bool = False
     cards: frozenset[str] | None = None
     status: tuple[CardTarget, str] | None = None
+    seal: bool = False

@@ -8,7 +8,9 @@ from typing import Self
 
 from ..memory.change import Change, FileEntry, Put
 from ..memory.clock import Clock
-from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen, PenLost, PutRefused, RecoveryNeeded
+from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen, PutRefused
+from ..memory.commit.pen import PenLost as PenLost
+from ..memory.commit.pen import RecoveryNeeded as RecoveryNeeded
 from ..memory.commit.rehearsal import Foreseen as Foreseen
 from ..memory.commit.rehearsal import Rehearsal
 from ..memory.files import sha256
@@ -19,6 +21,7 @@ from ..memory.scaffold import Planned
 from ..memory.target import CardTarget, FileTarget
 from ..memory.text.card import CardEdit, CardExists, EditRefused
 from ..memory.text.clip import clip
+from ..memory.text.refusal import NothingToChange
 from ..memory.view import View
 from ..memory.workspace import Space
 from ..staging.draft import Draft, edit_of, file_bytes
@@ -287,6 +290,18 @@ class Scribe:
             reviewer=CHECKS,
         )
         return self._once(space, change)
+
+    def list_agent(self, agent: AgentId, description: str, who: str) -> Commit:
+        """The block of an agent in the registry, for a definition that was put there by hand."""
+        what = f"agents/{agent}.md: listed"
+        return self._commit(Change(None, what, who, registry=((agent, description),), log=(("fixed", what),)))
+
+    def seal(self, space: Space, who: str) -> Commit | None:
+        """Seals past days of a space that have no seal yet, some at a time; None when there is none."""
+        try:
+            return self._commit(Change(space.client, "past days sealed", who, seal=True))
+        except NothingToChange:
+            return None
 
     def _once(self, space: Space, change: Change) -> Written:
         try:

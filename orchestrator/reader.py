@@ -12,11 +12,11 @@ from ..memory.clock import Clock
 from ..memory.history import read_commits, read_history
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace, open_workspace
+from .diagnosis import DoctorResult, Fixed
 from .errors import NoSuchDraft, NoSuchTask
 from .requests import SearchRequest
 from .results import (
     ContextResult,
-    DoctorResult,
     DraftsResult,
     DraftView,
     Elsewhere,
@@ -78,14 +78,17 @@ class Reader:
         return self._clock.now().date()
 
     def doctor(self) -> DoctorResult:
-        """What is wrong in the workspace's files."""
+        """What is wrong in the workspace's files, and what of it can be put right without a person's decision."""
         from ..memory.exam.doctor import examine
+        from ..memory.exam.remedy import plan
         from .chat.store import damaged
         from .tasks.whole import transcripts
 
         spaces = self.workspace.spaces()
         chats = (problem for space in spaces for problem in damaged(space))
-        return DoctorResult((*examine(self._view), *unreadable(spaces, self._clock), *transcripts(spaces), *chats))
+        found = (*examine(self._view), *unreadable(spaces, self._clock), *transcripts(spaces), *chats)
+        fixes, left = plan(self._view, found)
+        return DoctorResult(found, tuple(map(Fixed, fixes)), left)
 
     def drafts(self, client: str | None = None, *, all_clients: bool = False, every: bool = False) -> DraftsResult:
         """Drafts that wait (with `every`: also those already decided), oldest first."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from ..memory.history import Commit
     from ..memory.layers import Layer
-    from ..memory.problem import Problem
     from ..memory.recall.search import Hit
     from ..staging.finding import Finding
 
@@ -395,30 +394,6 @@ class Elsewhere:
 
     def as_json(self) -> Json:
         return {"client": self.client, "drafts_waiting": self.drafts, "interrupted": self.interrupted}
-
-
-@dataclass(frozen=True)
-class DoctorResult:
-    """The answer of `doctor`; `ok` is False when a problem is an error."""
-
-    problems: tuple[Problem, ...]
-
-    @property
-    def ok(self) -> bool:
-        return not any(p.level == "error" for p in self.problems)
-
-    @property
-    def exit_code(self) -> int:
-        return 0 if self.ok else 1
-
-    def as_json(self) -> Json:
-        return {
-            "ok": self.ok,
-            "problems": [
-                {"path": p.path, "line": p.line, "kind": p.kind, "level": p.level, "message": p.message}
-                for p in self.problems
-            ],
-        }
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,14 @@ from ..memory.clock import Clock
 from ..memory.ids import AgentId, CardId, ClientId, check_title, id_from_title
 from ..memory.target import CardTarget, Shelf
 from ..memory.workspace import Space, Workspace
+from .diagnosis import FixResult
 from .errors import BadRequest, IdIsTaken
 from .reader import Reader
 from .results import CommitResult
 from .tasks.settle import settle
 
 if TYPE_CHECKING:
+    from ..memory.exam.remedy import Fix
     from ..memory.history import Commit
     from .commit import Scribe
     from .pens import Pens
@@ -145,6 +147,13 @@ class Writer(Reader):
             return scribe.log(space, kind, text, self._who, key=key, allow_secret=allow_secret)
 
         return self._once(add, space, request, dry_run)
+
+    def fix(self, fixes: "tuple[Fix, ...]") -> FixResult:
+        """Carries out what `doctor` showed to be fixable; each that is not right any more is told, and not done."""
+        from .fixing import Fixing
+
+        with self._scribe(dry_run=False) as scribe:
+            return FixResult(Fixing(self._view, scribe, self._who).all(fixes), scribe.notices())
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

@@ -164,10 +164,12 @@ def compose(
         for shelf in SHELVES:
             _reconcile_shelf(desk, space, shelf, change.cards, passed_over)
     lines = [log_line(now, kind, text) for kind, text in change.log]
-    if not lines and all(data == desk.before[path] for path, data in desk.after.items()):
+    if not lines and not change.seal and all(data == desk.before[path] for path, data in desk.after.items()):
         raise NothingToChange("everything is as it should be already")
     turns = [_turn(path, desk.before[path], data) for path, data in desk.after.items() if data != desk.before[path]]
-    additions, sealed_all = _day_log(space, source, lines, now, id, seal_days, passed_over)
+    additions, sealed_all = _day_log(space, source, lines, now, id, seal_days or change.seal, passed_over)
+    if not turns and not additions:
+        raise NothingToChange("all past days are sealed already")
     commit = _commit(change, space, desk, turns, additions, id, now)
     log = space.path(f"logs/commits-{now:%Y-%m}.jsonl")
     additions.append(_fresh_lines(source, log, [commit_json(commit)]))
@@ -355,10 +357,8 @@ def _day_log(
     passed_over: Callable[[Problem], None],
 ) -> tuple[list[Addition], bool]:
     """Today's new lines, and the seals of earlier days that have none yet."""
-    if not lines:
-        return [], False
     path = space.path(day_file(now.date()))
-    additions = [_counted_lines(source, path, lines)]
+    additions = [_counted_lines(source, path, lines)] if lines else []
     if not seal_days:
         return additions, False
     sealed: set[str] = set()

@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from ..commit.machine import read_counters
 from ..history import Commit, sort_key
 from ..index.index import Index
 from ..links import LinkLeadsOut, resolve
@@ -72,10 +71,17 @@ def unusable(folder: Path) -> str | None:
 
 
 def lost_files(
-    space: Space, commits: Sequence[Commit], indexes: dict[Shelf, Index | None], sealed: Collection[str]
+    space: Space,
+    commits: Sequence[Commit],
+    indexes: dict[Shelf, Index | None],
+    sealed: Collection[str],
+    pending: Collection[str] = (),
 ) -> Iterator[Problem]:
-    """Cards and day logs that commits wrote and that are gone without a trace; `commits` in their order."""
-    wrote = {path: commit for commit in commits for path in commit.paths}
+    """Cards and day logs that commits wrote and that are gone without a trace; `commits` in their order.
+
+    Paths in `pending` are yet to be written.
+    """
+    wrote = {path: commit for commit in commits for path in commit.paths if path not in pending}
     for path, commit in sorted(wrote.items()):
         inside = path.removeprefix(space.prefix)
         if _there(space.root, path) or path in commit.removed:
@@ -101,16 +107,15 @@ def lost_files(
         yield Problem(space.path("staging"), 0, "staging_missing", "warning", message)
 
 
-def lost_history(workspace: Workspace, commits: Sequence[Commit]) -> Iterator[Problem]:
-    """Commits that this machine knows to have been made, and that are in no log; `commits` of all spaces."""
+def lost_history(workspace: Workspace, commits: Sequence[Commit], counted: int) -> Iterator[Problem]:
+    """Commits that this machine counted, and that are in no log; `commits` of all spaces."""
     logs = workspace.root / "logs"
     if os.path.lexists(logs) and unusable(logs) is not None:
         return  # told already, and what is in it can't be known
-    counters = read_counters(workspace.machine_room)
     highest = max((sort_key(commit.id)[0] for commit in commits), default=0)
-    if counters is None or counters.sequence <= highest:
+    if counted <= highest:
         return
-    first, last = highest + 1, counters.sequence
+    first, last = highest + 1, counted
     which = f"commit c{last}" if first == last else f"commits c{first}…c{last}"
     message = f"the history has lost {which}: put logs/ back from a backup or from git"
     if highest:

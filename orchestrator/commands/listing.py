@@ -1,4 +1,4 @@
-"""Lists as people read them: problems, hits, layers, commits."""
+"""Lists as people read them: hits, layers, commits."""
 
 import re
 from datetime import date
@@ -6,34 +6,16 @@ from typing import TYPE_CHECKING
 
 from .ink import ink
 from .terminal import Terminal
-from .text import count, excerpt, one_line, table, visible, wrap
+from .text import excerpt, one_line, table, visible, wrap
 
 if TYPE_CHECKING:
     from ...memory.history import Commit
-    from ...memory.problem import Problem
-    from ..results import CommitResult, ContextResult, DoctorResult, HistoryResult, SearchResult
+    from ..results import CommitResult, ContextResult, HistoryResult, SearchResult
 
 _LAYERS = (
     "B: rules, A: who you are and for whom, I: indexes, S: what happened of late, C: the conversation; a model's cache "
     "keeps what stands before a mark, so the layers that change least come first.\n"
 )
-_LEVELS = {"error": "red", "warning": "yellow", "info": "dim"}
-
-
-def problems(result: "DoctorResult", terminal: Terminal) -> str:
-    """One line per problem, errors first, each with path:line; then the sum."""
-    order = list(_LEVELS)
-    found = sorted(result.problems, key=lambda p: (order.index(p.level), p.path, p.line))
-    lines = [_problem(p, terminal) for p in found]
-    sums = [count(n, level) for level in ("error", "warning") if (n := sum(p.level == level for p in found))]
-    lines.append(", ".join(sums) + "\n" if sums else "Everything is in order.\n")
-    return "".join(lines)
-
-
-def _problem(problem: "Problem", terminal: Terminal) -> str:
-    place = f"{problem.path}:{problem.line}" if problem.line else problem.path
-    level = ink(problem.level, _LEVELS[problem.level], terminal)
-    return wrap(f"{one_line(place)}: {level}: {one_line(problem.message)}\n", terminal.columns)
 
 
 def hits(result: "SearchResult", terminal: Terminal, today: date) -> str:

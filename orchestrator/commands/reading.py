@@ -32,14 +32,6 @@ def status(shell: Shell, all_clients: AllClients = False) -> int:
     return 0
 
 
-def doctor(shell: Shell) -> int:
-    from . import listing
-
-    result = shell.service.doctor()
-    shell.answer(result, lambda: listing.problems(result, shell.terminal))
-    return result.exit_code
-
-
 def drafts(
     shell: Shell,
     all_clients: AllClients = False,

@@ -7,7 +7,7 @@ Importing it is cheap: what a command needs is imported when it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import configuring, keeping, process, reading, talking, trusting, working, writing
+from . import configuring, examining, keeping, process, reading, talking, trusting, working, writing
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,11 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "doctor",
-        reading.doctor,
-        "Check every file of the workspace; exit 1 when something is wrong.",
-        ("onepen doctor", "onepen doctor --json"),
-        "{ok, problems: [{path, line, kind, level, message}]}",
+        examining.doctor,
+        "Check every file of the workspace; exit 1 when something is wrong. --fix puts right what is certain.",
+        ("onepen doctor", "onepen doctor --json", "onepen doctor --fix"),
+        "{ok, problems: [{path, line, kind, level, message}], "
+        "fixes: [{kind, path, line, what, outcome, note, commit}], dry_run}",
         takes_client=False,
     ),
     Row(

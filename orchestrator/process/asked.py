@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from ...memory.exam.remedy import Fix
 from ...memory.wording import in_words
 from ..requests import ChatRequest, DelegateRequest
 from ..settings.setup import NOTHING, Setup
@@ -81,6 +82,12 @@ class Reject(Args):
     reason: str
 
 
+class PutRight(Args):
+    """What `onepen doctor --fix` showed, and is to be put right."""
+
+    fixes: tuple[Fix, ...]
+
+
 class Delegate(Args):
     """Tasks for sub-agents."""
 
@@ -123,6 +130,7 @@ SHORT: Mapping[str, type[Args]] = {
     "archive": Archive,
     "approve": Approve,
     "reject": Reject,
+    "fix": PutRight,
 }
 """Done in a moment, one after the other."""
 

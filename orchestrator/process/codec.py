@@ -23,6 +23,9 @@ TYPES: Mapping[str, str] = {
     "TurnResult": "onepen.orchestrator.chat.answer",
     "UsageTotals": "onepen.orchestrator.results",
     "Finding": "onepen.staging.finding",
+    "Fix": "onepen.memory.exam.remedy",
+    "FixResult": "onepen.orchestrator.diagnosis",
+    "Fixed": "onepen.orchestrator.diagnosis",
     "ProgressLine": "onepen.orchestrator.requests",
 }
 """The types of answers and events, and where each is defined."""

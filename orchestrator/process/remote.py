@@ -14,7 +14,9 @@ from .link import Link, handing_on
 from .protocol import Garbled, Line
 
 if TYPE_CHECKING:
+    from ...memory.exam.remedy import Fix
     from ..chat.answer import TurnResult
+    from ..diagnosis import FixResult
     from ..requests import ChatRequest, OnEvent, ProgressLine
     from ..results import CommitResult, DecisionResult, DelegateResult, TaskView
     from ..settings.setup import Setup
@@ -57,6 +59,9 @@ class Remote:
 
     def reject(self, ids: Sequence[str], reason: str, *, dry_run: bool = False) -> "DecisionResult":
         return cast("DecisionResult", self._short("reject", dry_run, ids=tuple(ids), reason=reason))
+
+    def fix(self, fixes: "tuple[Fix, ...]") -> "FixResult":
+        return cast("FixResult", self._short("fix", False, fixes=fixes))
 
     def _short(self, op: str, dry_run: bool, request: object = None, **args: object) -> object:
         """The request's name goes with it as its id."""

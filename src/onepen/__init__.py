@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .memory.workspace import open_workspace as open_workspace
     from .orchestrator.chat.answer import TurnResult as TurnResult
     from .orchestrator.compose import build_service as build_service
+    from .orchestrator.diagnosis import DoctorResult as DoctorResult
     from .orchestrator.errors import OrchestratorFault as OrchestratorFault
     from .orchestrator.gateway.account import Caps as Caps
     from .orchestrator.requests import BrokeOff as BrokeOff
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from .orchestrator.results import Decision as Decision
     from .orchestrator.results import DecisionResult as DecisionResult
     from .orchestrator.results import DelegateResult as DelegateResult
-    from .orchestrator.results import DoctorResult as DoctorResult
     from .orchestrator.results import DraftsResult as DraftsResult
     from .orchestrator.results import DraftView as DraftView
     from .orchestrator.results import HistoryResult as HistoryResult
@@ -233,6 +233,7 @@ _HOMES = {
     "memory.view": ("View",),
     "memory.workspace": ("Space", "Workspace", "find_workspace", "open_workspace"),
     "orchestrator.compose": ("build_service",),
+    "orchestrator.diagnosis": ("DoctorResult",),
     "orchestrator.errors": ("OrchestratorFault",),
     "orchestrator.gateway.account": ("Caps",),
     "orchestrator.settings.load": ("load_setup",),
@@ -261,7 +262,6 @@ _HOMES = {
         "Decision",
         "DecisionResult",
         "DelegateResult",
-        "DoctorResult",
         "DraftView",
         "DraftsResult",
         "HistoryResult",

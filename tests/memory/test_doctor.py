@@ -263,16 +263,29 @@ def test_a_line_of_the_history_that_cannot_be_read_is_named(root: Path) -> None:
 CLAY = CardEdit(CardTarget("research", CardId("clay")), "create", text="# Clay\n\nIt shrinks.\n")
 
 
-def test_while_a_pen_is_held_its_work_is_no_problem(root: Path) -> None:
+def test_while_a_pen_is_held_its_work_is_no_problem_and_the_rest_is_told_all_the_same(root: Path) -> None:
+    workspace = open_workspace(root)
+    with Pen.open(workspace, SystemClock("UTC")) as pen:
+        commit = pen.commit(Change(client=None, what="clay", who="user:ana", edit=CLAY, log=(("note", "hi"),)))
+        put(root, f"research/.clay.md.{commit.id}.tmp", "x")
+        assert found(root) == []
+        put(root, "research/.clay.md.c9-abcdef.tmp", "x")
+        (day,) = (root / "memory").iterdir()
+        day.unlink()
+        assert [(path, kind) for path, _, kind, _ in found(root)] == [("research/.clay.md.c9-abcdef.tmp", "leftover")]
+        pen.checkpoint()
+        assert ("day_lost", "error") in [(kind, level) for _, _, kind, level in found(root)]
+
+
+def test_what_a_commit_needs_that_is_yet_to_be_finished_is_no_leftover(root: Path) -> None:
     workspace = open_workspace(root)
     with Pen.open(workspace, SystemClock("UTC")) as pen:
         pen.commit(Change(client=None, what="clay", who="user:ana", edit=CLAY))
-        put(root, "research/.clay.md.c2-abcdef.tmp", "x")
-        assert found(root) == []
         log = (root / REDO_LOG).read_bytes()
     (root / REDO_LOG).write_bytes(log)
     commit = scan(log).records[0].tag
     put(root, f"research/.clay.md.{commit}.tmp", "recovery looks at it first")
+    put(root, "research/.clay.md.c2-abcdef.tmp", "x")
     assert found(root) == [
         (".onepen/redo/log", 0, "commit_pending", "info"),
         ("research/.clay.md.c2-abcdef.tmp", 0, "leftover", "warning"),
