@@ -35,11 +35,14 @@ def file_aside(root: Path, path: str, *, disk: files.Disk = files.DISK) -> str:
     if not os.path.lexists(real) or not stat.S_ISREG(real.lstat().st_mode) or files.being_written(real):
         raise NotThatAnyMore(path)
     name = _name(path, read_file(root, path) or b"")
-    try:
-        files.move(real, root / name, disk=disk)
-    except FileExistsError:
+    kept = root / name
+    files.make_folder(kept.parent, disk=disk)
+    if kept.exists():
         files.remove(real, disk=disk)  # the same bytes are kept there already
-        files.sync_folder(real.parent, disk=disk)
+    else:
+        disk.rename(real, kept)
+        files.sync_folder(kept.parent, disk=disk)
+    files.sync_folder(real.parent, disk=disk)
     return name
 
 

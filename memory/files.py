@@ -327,21 +327,6 @@ def remove(path: Path, *, disk: Disk = DISK) -> None:
         disk.unlink(path)
 
 
-def move(path: Path, target: Path, *, disk: Disk = DISK) -> None:
-    """Give a file another name on the same file system, and wait until that is on the disk.
-
-    Raises FileExistsError when the name is taken.
-    """
-    make_folder(target.parent, disk=disk)
-    with _named(path):
-        if not disk.rename_new(path, target):
-            if os.path.lexists(target):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-            disk.rename(path, target)
-    sync_folder(target.parent, disk=disk)
-    sync_folder(path.parent, disk=disk)
-
-
 def same_file(fd: int, path: Path) -> bool:
     """Whether `path` names the very file that `fd` is open on."""
     try:
