@@ -31,13 +31,26 @@ def test_an_image_keeps_what_was_synced_before_it_was_copied(tmp_path: Path) -> 
     assert not (tmp_path / "mnt").is_mount()
 
 
+def test_one_that_broke_takes_nothing_more_from_a_file_that_is_open(tmp_path: Path) -> None:
+    mounts.make_image(tmp_path / "a.img", 8)
+    with mounts.mounted(tmp_path / "a.img", tmp_path / "mnt") as mnt, (mnt / "a").open("wb", buffering=0) as file:
+        file.write(b"x")
+        mounts.break_journal(mnt)
+        with pytest.raises(OSError, match=r"Read-only|Input/output"):
+            file.write(b"y")
+
+
 def test_a_full_one_and_a_read_only_one(tmp_path: Path) -> None:
-    with mounts.in_memory(tmp_path / "mnt", "64k") as mnt:
+    with mounts.in_memory(tmp_path / "mnt", "size=64k") as mnt:
         with pytest.raises(OSError, match="No space") as caught:
             (mnt / "a").write_bytes(b"x" * 100_000)
         assert caught.value.errno == errno.ENOSPC
         with mounts.read_only(mnt), pytest.raises(OSError, match="Read-only"):
             (mnt / "b").touch()
         (mnt / "a").unlink()
-        (mnt / "b").touch()
+        with mounts.filled(mnt, 8192):
+            (mnt / "a").write_bytes(b"x" * 8192)
+            with pytest.raises(OSError, match="No space"):
+                (mnt / "b").write_bytes(b"x")
+        (mnt / "b").write_bytes(b"x" * 8192)
     assert not (tmp_path / "mnt").is_mount()

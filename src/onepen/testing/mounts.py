@@ -52,10 +52,28 @@ def mounted(image: Path, where: Path, *options: str) -> Iterator[Path]:
 
 
 @contextmanager
-def in_memory(where: Path, size: str) -> Iterator[Path]:
-    """A tmpfs of so many bytes ("1m")."""
-    with _mounted(where, "-t", "tmpfs", "-o", f"size={size}", "tmpfs"):
+def in_memory(where: Path, *options: str) -> Iterator[Path]:
+    """A tmpfs, bounded by its options: `size=1m`, `nr_inodes=200`."""
+    with _mounted(where, "-t", "tmpfs", "-o", ",".join(options), "tmpfs"):
         yield where
+
+
+@contextmanager
+def filled(where: Path, left: int) -> Iterator[None]:
+    """The file system of a folder with no more than `left` bytes free, for a while."""
+    filler = where / ".filler"
+    with filler.open("wb") as file:
+        free = os.statvfs(where).f_bavail * os.statvfs(where).f_frsize
+        os.posix_fallocate(file.fileno(), 0, max(free - left, 1))
+    try:
+        yield
+    finally:
+        filler.unlink()
+
+
+def break_journal(where: Path) -> None:
+    """What ext4 does when its disk fails: from now on nothing can be written, also by files that are open."""
+    _run("mount", "-o", "remount,abort", where)
 
 
 @contextmanager
