@@ -45,10 +45,10 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         yield Path(made)
 
 
-@pytest.fixture
-def ground(hands: Hands, folder: Path) -> Ground:
-    """A workspace to be hit while the changes 1 to 4 are committed; a fifth one follows afterwards."""
-    return Ground(hands, folder, last=5)
+@pytest.fixture(params=[0, 4], ids=["making", "removing"])
+def ground(hands: Hands, folder: Path, request: pytest.FixtureRequest) -> Ground:
+    """A workspace to be hit while four changes are committed; with the second, files are also taken away."""
+    return Ground(hands, folder, request.param)
 
 
 @pytest.fixture

@@ -101,14 +101,14 @@ def test_a_disk_that_fills_at_any_moment(
     hands: Hands, images: Path, folder: Path, tally: Callable[[str, int], Tally]
 ) -> None:
     """F6: with no names left, the disk fills where no look at the free space tells it beforehand."""
-    ground = Ground(hands, folder, last=5)
+    ground = Ground(hands, folder)
     with tally("full disks", 12) as full:
         for left in range(12):
             with in_memory(images / "mnt", "size=16m") as mnt, full.point(f"{left} names are left"):
                 shutil.copytree(ground.again(), mnt / "ws")
                 used = os.statvfs(mnt).f_files - os.statvfs(mnt).f_ffree
                 os.system(f"mount -o remount,nr_inodes={used + left} {mnt}")
-                ended = hands.order(mnt / "ws", to=4)
+                ended = hands.order(mnt / "ws", to=ground.to)
                 assert ended.done or ended.errno == 28 or "RecoveryNeeded" in ended.kinds, ended
                 os.system(f"mount -o remount,nr_inodes={used + 200} {mnt}")
                 ground.judge(ended, mnt / "ws")
@@ -116,14 +116,14 @@ def test_a_disk_that_fills_at_any_moment(
 
 def test_recovery_on_a_full_disk(hands: Hands, images: Path, folder: Path, tally: Callable[[str, int], Tally]) -> None:
     """F6: the space that is held for it is enough; where it isn't, recovery runs once there is some."""
-    ground = Ground(hands, folder, last=5)
-    points = hands.points(ground.again(), to=4)
+    ground = Ground(hands, folder)
+    points = hands.points(ground.again(), to=ground.to)
     records = [k for k, point in enumerate(points) if point.call == "fdatasync" and "redo/log" in point.shown]
     with tally("recoveries on a full disk", 6) as full:
         for crash in points[records[2] + 1 : records[2] + 25 : 4]:
             with in_memory(images / "mnt", "size=8m") as mnt, full.point(crash):
                 shutil.copytree(ground.again(), mnt / "ws")
-                first = hands.order(mnt / "ws", to=4, fault=Fault(crash))
+                first = hands.order(mnt / "ws", to=ground.to, fault=Fault(crash))
                 assert first.killed
                 with filled(mnt, 0):
                     ended = hands.order(mnt / "ws", "open")

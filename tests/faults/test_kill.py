@@ -8,34 +8,36 @@ from onepen.testing.ground import Ground
 from onepen.testing.strace import Fault
 from onepen.testing.tally import Tally, spread
 
-SHORT = [pytest.param(40, id="some")]
+SHORT = [pytest.param(20, id="some")]
 LONG = [pytest.param(10_000, id="all", marks=[pytest.mark.long, pytest.mark.timeout(900)])]
 
 
 @pytest.mark.parametrize("most", SHORT + LONG)
 def test_killed_at_a_system_call(most: int, ground: Ground, tally: Callable[[str, int], Tally]) -> None:
     """F1: opening, four commits and the checkpoint: the state is that of a commit, and none that was told is lost."""
-    points = ground.hands.points(ground.again(), to=4)
-    with tally("kill points", min(most, 200)) as kills:
+    points = ground.hands.points(ground.again(), to=ground.to)
+    with tally("kill points", min(most, 150)) as kills:
         found = []
         for point in spread(points, most):
             fault = Fault(point)
             with kills.point(fault):
-                ended = ground.hands.order(ground.again(), to=4, fault=fault)
+                ended = ground.hands.order(ground.again(), to=ground.to, fault=fault)
                 assert ended.killed, ended
                 found.append(ground.judge(ended))
         assert found == sorted(found)
-        assert set(found) == set(range(5))
+        assert set(found) == set(range(ground.first, ground.to + 1))
 
 
-@pytest.mark.parametrize("most", [12, pytest.param(120, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
+@pytest.mark.parametrize("most", [6, pytest.param(120, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
 def test_killed_between_two_parts_of_one_write(most: int, ground: Ground, tally: Callable[[str, int], Tally]) -> None:
     """F2: the system takes at most 700 bytes of a write, so a record or a card stands there in part."""
-    points = [p for p in ground.hands.points(ground.again(), to=4, drip=700) if p.call in ("write", "fdatasync")]
-    with tally("kill points in short writes", min(most, 40)) as kills:
+    points = [
+        p for p in ground.hands.points(ground.again(), to=ground.to, drip=700) if p.call in ("write", "fdatasync")
+    ]
+    with tally("kill points in short writes", min(most, 30)) as kills:
         for point in spread(points, most):
             fault = Fault(point)
             with kills.point(fault):
-                ended = ground.hands.order(ground.again(), to=4, drip=700, fault=fault)
+                ended = ground.hands.order(ground.again(), to=ground.to, drip=700, fault=fault)
                 assert ended.killed, ended
                 ground.judge(ended)

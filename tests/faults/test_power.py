@@ -34,13 +34,13 @@ def test_a_power_cut(
     tally: Callable[[str, int], Tally],
 ) -> None:
     """F4: 0 mixed states, 0 acknowledged commits lost; also with `data=writeback`."""
-    ground = Ground(hands, folder, last=5)
+    ground = Ground(hands, folder)
     options = (f"data={journal}", "noauto_da_alloc")
     base, image, cut = folder / "base.img", folder / "run.img", folder / "cut.img"
     make_image(base, 24)
     with mounted(base, images / "mnt", *options) as mnt:
         shutil.copytree(ground.again(), mnt / "ws")
-        points = hands.points(mnt / "ws", to=4)
+        points = hands.points(mnt / "ws", to=ground.to)
         shutil.rmtree(mnt / "ws")
         shutil.copytree(ground.again(), mnt / "ws")
     with tally("power cuts", min(most, 20)) as cuts:
@@ -49,7 +49,7 @@ def test_a_power_cut(
             copy_image(base, image)
             with cuts.point(f"power cut at {fault.point}"):
                 with mounted(image, images / "mnt", *options) as mnt:
-                    ended = hands.order(mnt / "ws", to=4, fault=fault)
+                    ended = hands.order(mnt / "ws", to=ground.to, fault=fault)
                     assert ended.killed, ended
                     if stranger:
                         sync(mnt / "other")

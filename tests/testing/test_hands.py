@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from onepen.testing import strace, witness
-from onepen.testing.hand import begin
+from onepen.testing.deeds import begin
 from onepen.testing.hands import Hands
 from onepen.testing.strace import Fault
 

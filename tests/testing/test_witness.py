@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from onepen.testing import witness
-from onepen.testing.hand import begin
+from onepen.testing.deeds import begin
 from onepen.testing.hands import Hands
 
 

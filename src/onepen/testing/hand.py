@@ -17,22 +17,14 @@ import struct
 import sys
 import tempfile
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any
 
-from ..memory.change import Change, FileEntry, Put
 from ..memory.commit.pen import AlreadyCommitted, Pen
 from ..memory.files import Disk
-from ..memory.ids import CardId
-from ..memory.index.index import IndexEntry
-from ..memory.scaffold import init
-from ..memory.target import CardTarget
-from ..memory.text.card import CardEdit
 from ..memory.workspace import open_workspace
-from .clock import FixedClock
+from .deeds import CLOCK, begin, new_machine, work
 
-NOW = "2026-11-30T14:05:00+01:00"
 STAGES = ("begun", "open", "closed")
 _SHARED = 8192
 _HEAD = struct.Struct("iii")  # reached, stage, length of the fault's text
@@ -46,43 +38,6 @@ class Drip(Disk):
 
     def write(self, fd: int, data: memoryview) -> int:
         return super().write(fd, data[: self._most])
-
-
-def begin(root: Path) -> None:
-    """A workspace with one card, in which yesterday is still to be sealed."""
-    init(root, id="abcdefgh12345678", name="Kiln", today=date(2026, 11, 29))
-    (root / "projects" / "kiln.md").write_text(
-        "---\ntitle: Kiln\nupdated: 2026-11-02\n---\n\n# Kiln\n\n## Count\n\nnumber 0\n\n## Glaze\n\nCeladon.\n"
-    )
-    (root / "memory").mkdir(exist_ok=True)
-    (root / "memory" / "2026-11-29.md").write_text("- 09:00+01:00 [note] old\n")
-    with Pen.open(open_workspace(root), FixedClock(NOW), new_machine=_machine) as pen:
-        pen.reconcile(open_workspace(root).house)
-
-
-def work(n: int) -> Change:
-    """The n-th change, from 1: an edit, a new card, or a project's file with its index line, in turn."""
-    key, log = f"k{n}", (("count", f"number {n}"),)
-    kiln = CardTarget("projects", CardId("kiln"))
-    if n % 3 == 1:
-        edit = CardEdit(kiln, "replace", "count", f"number {max(n - 3, 0)}\n", f"number {n}\n")
-        index = (IndexEntry("count", f"Now at {n}."),)
-        return Change(None, f"projects/kiln.md: {n}", "user:ana", edit=edit, index=index, log=log, key=key)
-    if n % 3 == 2:
-        text = f"## What I found\n\nIt was {n}.\n\n## Sources\n\nNone.\n"
-        edit = CardEdit(CardTarget("research", CardId(f"find-{n}")), "create", text=text, title=f"Find {n}")
-        index = (IndexEntry("what-i-found", f"It was {n}."),)
-        return Change(None, f"research/find-{n}.md: created", "user:ana", edit=edit, index=index, log=log, key=key)
-    put = Put(f"projects/kiln/n{n}/note.md", f"Note {n}.\n".encode() * 40)
-    entry = FileEntry(CardId("kiln"), f"n{n}/note.md", IndexEntry(f"n{n}/note.md", f"Note {n}."))
-    edit = CardEdit(kiln, "append", "glaze", text=f"Layer {n}.\n")
-    return Change(
-        None, f"projects/kiln: {n}", "user:ana", edit=edit, puts=(put,), files=(entry,), log=log, key=key
-    )  # fmt: skip
-
-
-def _machine() -> str:
-    return "k3x9ab"
 
 
 class _Note:
@@ -109,13 +64,13 @@ def _carry_out(order: Mapping[str, Any], note: _Note) -> None:
     root, reached, stage = Path(order["root"]), 0, 0
     disk = Drip(int(order["drip"])) if order.get("drip") else Disk()
     try:
-        pen = Pen.open(open_workspace(root), FixedClock(NOW), wait=0, new_machine=_machine, disk=disk)
+        pen = Pen.open(open_workspace(root), CLOCK, wait=0, new_machine=new_machine, disk=disk)
         stage = 1
         note.write(reached, stage)
         try:
             for n in range(1, int(order.get("to", 0)) + 1):
                 with contextlib.suppress(AlreadyCommitted):
-                    pen.commit(work(n))
+                    pen.commit(work(n, root))
                 reached = n
                 note.write(reached, stage)
         finally:
@@ -205,7 +160,4 @@ def _say(answer: Mapping[str, object]) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.argv[1:]:
-        begin(Path(sys.argv[1]))
-    else:
-        _serve()
+    _serve()
