@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_an_order_is_carried_out_and_told(ws: Path, tmp_path: Path) -> None:
         assert (first.code, first.reached, first.stage) == (0, 2, "closed")
         assert hands.order(ws, to=4).reached == 4
         assert witness.keys(witness.state(ws)) == ["k1", "k2", "k3", "k4"]
-        assert hands.order(ws, "doctor").out == '{"ok": true, "problems": []}\n'
+        assert json.loads(hands.order(ws, "doctor").out)["ok"]
         (ws / "onepen.toml").unlink()
         ended = hands.order(ws, "open")
         assert (ended.code, ended.stage) == (9, "begun")
