@@ -72,6 +72,9 @@ class Disk:
     def chown(self, fd: int, user: int, group: int) -> None:
         os.fchown(fd, user, group)
 
+    def keep_time(self, path: Path, like: os.stat_result) -> None:
+        os.utime(path, ns=(like.st_atime_ns, like.st_mtime_ns))
+
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)
 

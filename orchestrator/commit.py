@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from ..memory.change import Change, FileEntry, Put
 from ..memory.clock import Clock
@@ -22,8 +22,6 @@ from ..memory.target import CardTarget, FileTarget
 from ..memory.text.card import CardEdit, CardExists, EditRefused
 from ..memory.text.clip import clip
 from ..memory.text.refusal import NothingToChange
-from ..memory.undoable import BuiltUpon, ChangedByHand, built_upon, check_undoable
-from ..memory.undone import puts_back, root_of
 from ..memory.view import View
 from ..memory.workspace import Space
 from ..staging.draft import Draft, edit_of, file_bytes
@@ -67,6 +65,22 @@ class Lender:
     given_back: Callable[[], None]
 
 
+class Witness(Protocol):
+    """Is told of each commit once it stands; what goes wrong there is news, and hurts no commit."""
+
+    def saw(self, commits: Sequence[Commit]) -> None:
+        """Commits that were made as one."""
+        ...
+
+    def news(self) -> tuple[str, ...]:
+        """What a person should know and nobody was told yet."""
+        ...
+
+    def close(self) -> None:
+        """The pen is about to be put down."""
+        ...
+
+
 class Scribe:
     """The pen of a workspace for a piece of work, and what the orchestrator writes with it.
 
@@ -83,20 +97,30 @@ class Scribe:
         *,
         lender: Lender | None = None,
         told: Sequence[Problem] = (),
+        witness: Witness | None = None,
     ) -> None:
         self._view = view
         self._pen = pen
         self._known = known or Known()
         self._lender = lender
         self._told = list(told)
+        self.witness = witness
         self._returned = False
         self.reconciled: list[Commit] = []
 
     @classmethod
-    def open(cls, view: View, clock: Clock, *, wait: float = 10.0, known: Known | None = None) -> "Scribe":
+    def open(
+        cls,
+        view: View,
+        clock: Clock,
+        *,
+        wait: float = 10.0,
+        known: Known | None = None,
+        witness: Witness | None = None,
+    ) -> "Scribe":
         """Takes the pen within `wait` seconds and finishes what a crash left; raises PenHeld, RedoDamaged, OSError."""
         pen = Pen.open(view.workspace, clock, wait=wait)
-        return cls(view, pen, known, told=pen.recovered)
+        return cls(view, pen, known, told=pen.recovered, witness=witness)
 
     @classmethod
     def rehearse(cls, view: Foreseen, clock: Clock, *, known: Known | None = None) -> "Scribe":
@@ -105,7 +129,8 @@ class Scribe:
 
     def lend(self, known: Known | None, lender: Lender, *, told: bool) -> "Scribe":
         """The same pen for another piece of work; with `told` that begins with what was told to this scribe."""
-        loan = Scribe(self._view, self._pen, known, lender=lender, told=self._told if told else ())
+        told_before = self._told if told else ()
+        loan = Scribe(self._view, self._pen, known, lender=lender, told=told_before, witness=self.witness)
         loan.reconciled = list(self.reconciled) if told else []
         return loan
 
@@ -125,7 +150,11 @@ class Scribe:
         return self._pen.recovered if isinstance(self._pen, Rehearsal) else tuple(self._told)
 
     def notices(self) -> tuple[str, ...]:
-        """What a person should know: what recovery did, and which hand edits were indexed."""
+        """What a person should know: what was found, and what the witness has to tell."""
+        return (*self.found(), *(self.witness.news() if self.witness is not None else ()))
+
+    def found(self) -> tuple[str, ...]:
+        """What recovery did, and which hand edits were indexed."""
         indexed = [
             f"would index what was edited by hand: {', '.join(c.paths)}"
             if self.rehearsed
@@ -140,6 +169,7 @@ class Scribe:
                 commit = self._pen.reconcile(space)
             if commit is not None:
                 self.reconciled.append(commit)
+                self._saw(commit)
 
     def carry_out(
         self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined
@@ -171,7 +201,13 @@ class Scribe:
         if not allow_secret:
             door.check(change, self._known.held)
         with self._noting():
-            return self._pen.commit(change)
+            commit = self._pen.commit(change)
+        self._saw(commit)
+        return commit
+
+    def _saw(self, *commits: Commit) -> None:
+        if self.witness is not None:
+            self.witness.saw(commits)
 
     def _had(self, space: Space, state: DraftState, key: str, id_: str) -> tuple[Event, Written | NotWritten]:
         """What it means that the key is taken: by this very draft before a crash, or by another one."""
@@ -313,42 +349,6 @@ class Scribe:
             return Written(e.commit, known.paths if known is not None else (), again=True)
         return Written(commit.id, commit.paths)
 
-    def undo(
-        self,
-        space: Space,
-        undone: Commit,
-        commits: Sequence[Commit],
-        who: str,
-        *,
-        key: str | None = None,
-        allow_secret: bool = False,
-    ) -> Commit:
-        """The commit that takes another one back; `commits` are all of its space.
-
-        Raises UndoneAlready, NotUndoable, BuiltUpon, ChangedByHand or SecretRefused.
-        """
-        check_undoable(undone, commits)
-        root = root_of(undone, commits)
-        verb = "done again" if puts_back(undone, commits) else "undone"
-        about = f"{clip(root.what, _WHAT)} ({root.id}{f', draft {root.draft}' if root.draft else ''})"
-        change = Change(
-            client=space.client,
-            what=f"{verb}: {about}",
-            who=who,
-            reverts=undone.changes,
-            undoes=undone.id,
-            log=((verb.replace(" ", "-"), about),),
-            key=key,
-        )
-        try:
-            return self._commit(change, allow_secret=allow_secret)
-        except EditRefused as e:
-            later = built_upon(undone, commits)
-            reason = e.message.removesuffix("; nothing was written")
-            if later:
-                raise BuiltUpon(undone.id, reason, later) from e
-            raise ChangedByHand(undone.id, reason) from e
-
     def tidy(self) -> None:
         """Trims the redo log once all files are on the disk; what can't be done is left to the next time."""
         if isinstance(self._pen, Pen):
@@ -357,7 +357,11 @@ class Scribe:
     def close(self) -> None:
         """Puts the pen down, or gives it back to whom it belongs."""
         if self._lender is None:
-            self._pen.close()
+            try:
+                if self.witness is not None:
+                    self.witness.close()
+            finally:
+                self._pen.close()
         elif not self._returned:
             self._returned = True
             self._lender.given_back()

@@ -19,6 +19,8 @@ from .service import Service
 from .settings.redact import Known, held_in
 
 if TYPE_CHECKING:
+    from .commit import Witness
+    from .mirror.mirror import Mirror
     from .pens import HeldPen
     from .settings.models import Models
     from .settings.setup import Setup
@@ -56,6 +58,7 @@ def build_service(root: Path, *, clock: Clock | None = None) -> Service:
         user=_user(),
         setup=lambda: _setup(workspace.settings.id),
         known=known,
+        mirror=cache(lambda: _mirror(workspace, now)),
     )
 
 
@@ -87,7 +90,8 @@ async def build_orchestrator(
 
     `setup` is for requests that bring none: no setting is read from the environment or the person's config. `on_broken`
     is told when the pen is lost or in doubt, and then the process has to end. Raises NoWorkspace, SettingsUnreadable,
-    PenHeld after `wait` seconds, RedoDamaged or an OSError.
+    PenHeld after `wait` seconds, RedoDamaged or an OSError. Whether git is to follow is asked of the person's config at
+    each commit.
     """
     from anyio import CancelScope
 
@@ -101,7 +105,7 @@ async def build_orchestrator(
     view = View(workspace)
     known = Known(held_in(os.environ))
     workshop = _workshop(now, workspace, known)
-    with HeldPen.open(view, now, wait=wait, on_broken=on_broken) as pen:
+    with HeldPen.open(view, now, wait=wait, on_broken=on_broken, witness=lambda: _behind(workspace, now)) as pen:
         lost = recover(Desk(view, now), view)
         service = Service(
             workspace,
@@ -132,6 +136,19 @@ def _workshop(clock: Clock, workspace: Workspace, known: Known) -> "Workshop":
     ledger = Ledger(before=lambda day: spent(workspace.spaces(), day))
     gateway = Gateway(ledger, outstanding=Outstanding(workspace.root), clock=clock)
     return Workshop(ProcessPool(mask=known.mask), gateway)
+
+
+def _mirror(workspace: Workspace, clock: Clock) -> "Mirror":
+    from .mirror.mirror import Mirror
+    from .mirror.wanted import Wanted
+
+    return Mirror(workspace, clock, os.environ, Wanted(workspace.settings.id))
+
+
+def _behind(workspace: Workspace, clock: Clock) -> "Witness":
+    from .mirror.following import Behind
+
+    return Behind(_mirror(workspace, clock))
 
 
 def _models(setup: "Setup", workshop: "Workshop") -> "Models":

@@ -11,7 +11,7 @@ from typing import Protocol, Self
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault
 from ..memory.view import View
-from .commit import Broken, Lender, Scribe
+from .commit import Broken, Lender, Scribe, Witness
 from .settings.redact import Known
 
 WAIT = 10.0
@@ -32,13 +32,17 @@ class Pens(Protocol):
 class OwnPen:
     """Takes the pen for each piece of work and puts it down behind it; first what a crash left is finished."""
 
-    def __init__(self, view: View, clock: Clock, *, wait: float = WAIT) -> None:
+    def __init__(
+        self, view: View, clock: Clock, *, wait: float = WAIT, witness: Callable[[], Witness] | None = None
+    ) -> None:
         self._view = view
         self._clock = clock
         self._wait = wait
+        self._witness = witness
 
     def take(self, known: Known) -> Scribe:
-        return Scribe.open(self._view, self._clock, wait=self._wait, known=known)
+        witness = None if self._witness is None else self._witness()
+        return Scribe.open(self._view, self._clock, wait=self._wait, known=known, witness=witness)
 
 
 class HeldPen:
@@ -57,12 +61,22 @@ class HeldPen:
 
     @classmethod
     def open(
-        cls, view: View, clock: Clock, *, wait: float = WAIT, on_broken: Callable[[MemoryFault], None] = lambda _: None
+        cls,
+        view: View,
+        clock: Clock,
+        *,
+        wait: float = WAIT,
+        on_broken: Callable[[MemoryFault], None] = lambda _: None,
+        witness: Callable[[], Witness] | None = None,
     ) -> Self:
-        """Takes the pen within `wait` seconds; raises what `Scribe.open` raises."""
+        """Takes the pen within `wait` seconds; raises what `Scribe.open` raises.
+
+        `witness` is called with the pen held: it looks itself for what was committed until then.
+        """
         scribe = Scribe.open(view, clock, wait=wait)
         try:
             scribe.reconcile(view.workspace.spaces())
+            scribe.witness = None if witness is None else witness()
         except BaseException:
             scribe.close()
             raise
@@ -71,7 +85,7 @@ class HeldPen:
     @property
     def notices(self) -> tuple[str, ...]:
         """What recovery did when the pen was opened, and which hand edits were indexed then."""
-        return self._scribe.notices()
+        return self._scribe.found()
 
     def take(self, known: Known) -> Scribe:
         if self.broken is not None:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from ..memory.history import Commit
     from ..memory.layers import Layer
     from ..memory.recall.search import Hit
     from ..staging.finding import Finding
+    from .mirror.standing import MirrorView
 
 Json = Mapping[str, object]
 
@@ -356,6 +358,7 @@ class StatusResult:
     notices: tuple[str, ...] = ()
     client_titles: Mapping[str, str] = field(default_factory=dict)
     unpriced_tokens_today: int = 0
+    git: MirrorView | None = None
 
     def as_json(self) -> Json:
         return {
@@ -376,6 +379,7 @@ class StatusResult:
             "notices": list(self.notices),
             "client_titles": dict(self.client_titles),
             "unpriced_tokens_today": self.unpriced_tokens_today,
+            "git": None if self.git is None else self.git.as_json(),
         }
 
 
@@ -439,4 +443,31 @@ class ContextResult:
                 for layer in self.layers
             ],
             "total_tokens": self.total_tokens,
+        }
+
+
+@dataclass(frozen=True)
+class HistoryResult:
+    """The answer of `history`: newest first; `notices` tell what of it can't be read."""
+
+    commits: tuple[Commit, ...]
+    notices: tuple[str, ...] = ()
+
+    def as_json(self) -> Json:
+        return {
+            "commits": [
+                {
+                    "id": c.id,
+                    "time": c.time,
+                    "who": c.who,
+                    "what": c.what,
+                    "draft": c.draft,
+                    "agent": c.agent,
+                    "task": c.task,
+                    "reviewer": c.reviewer,
+                    "sources": list(c.sources),
+                    "paths": list(c.paths),
+                }
+                for c in self.commits
+            ]
         }

@@ -41,6 +41,7 @@ from .views import draft_view
 if TYPE_CHECKING:
     from .chat.talk import Talk
     from .commit import Scribe
+    from .mirror.mirror import Mirror
     from .pens import Pens
     from .review.decide import Decider
     from .settings.models import Models
@@ -67,7 +68,8 @@ class Service(Keeper):
     """Everything a person can ask of one workspace. Built by `compose.build_service`.
 
     `user` is the person's login, as it stands in the history; `setup` gives the settings of requests that bring none.
-    `known` are the credentials that may get into no file; those of each request are added. Any number of its coroutines
+    `known` are the credentials that may get into no file; those of each request are added. `mirror` has git follow
+    where a piece of work takes the pen for itself; a held pen brings its own. Any number of its coroutines
     may run side by side in one event loop. With a held pen (`pens`) that is all of them; without one, what runs work
     has the pen for itself, and who comes meanwhile waits for it ten seconds.
     """
@@ -84,8 +86,9 @@ class Service(Keeper):
         setup: "Callable[[], Setup]",
         pens: "Pens | None" = None,
         known: "Known | None" = None,
+        mirror: "Callable[[], Mirror] | None" = None,
     ) -> None:
-        super().__init__(workspace, clock, user, pens, known)
+        super().__init__(workspace, clock, user, pens, known, mirror)
         self._ids = ids
         self._workshop = workshop
         self._models = models
@@ -163,7 +166,8 @@ class Service(Keeper):
         if self._pens is None:
             from .pens import HeldPen
 
-            with HeldPen.open(self._view, self._clock) as pen:
+            witness = None if self._mirror is None else self._at_once
+            with HeldPen.open(self._view, self._clock, witness=witness) as pen:
                 other = copy(self)
                 other._pens = pen
                 return await other._turn(request, setup, on_event or _unheard, stop or StopSign())

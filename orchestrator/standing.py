@@ -13,6 +13,7 @@ from ..memory.ids import ClientId
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from ..version import __version__
+from .mirror.standing import read_mirror
 from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
 from .tasks.dossier import OPEN, Dossier, dossiers, told
 from .tasks.events import AttemptStarted
@@ -78,6 +79,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         recovery_pending=held is None and bool(view.pending_paths()),
         suggestion=_suggestion(hurt, tasks, waiting, cards),
         notices=(*_unbelieved(view), *told(spaces, clock), *_unsummed(spaces, now.date())),
+        git=read_mirror(workspace.root),
         client_titles={id_: title for id_ in workspace.clients() if (title := client_title(view, id_))},
     )
 

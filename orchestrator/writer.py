@@ -18,8 +18,8 @@ from .tasks.settle import settle
 if TYPE_CHECKING:
     from ..memory.exam.remedy import Fix
     from ..memory.history import Commit
-    from .commit import Scribe
-    from .past import UndoResult
+    from .commit import Scribe, Witness
+    from .mirror.mirror import Mirror
     from .pens import Pens
     from .settings.redact import Known
     from .tasks.desk import Desk
@@ -31,13 +31,20 @@ class Writer(Reader):
     """Short writing, each piece with the pen for its own moment, or with a loan of the held one (`pens`)."""
 
     def __init__(
-        self, workspace: Workspace, clock: Clock, user: str, pens: "Pens | None" = None, known: "Known | None" = None
+        self,
+        workspace: Workspace,
+        clock: Clock,
+        user: str,
+        pens: "Pens | None" = None,
+        known: "Known | None" = None,
+        mirror: "Callable[[], Mirror] | None" = None,
     ) -> None:
         super().__init__(workspace, clock)
         self._user = user
         self._pens = pens
         self._wait = 10.0
         self._known = known
+        self._mirror = mirror
 
     def waiting(self, seconds: float) -> Self:
         """This service, but where it has to take the pen it waits for it so long and no longer."""
@@ -156,29 +163,6 @@ class Writer(Reader):
         with self._scribe(dry_run=False) as scribe:
             return FixResult(Fixing(self._view, scribe, self._who).all(fixes), scribe.notices())
 
-    def undo(
-        self,
-        commit: str | None = None,
-        *,
-        client: str | None = None,
-        dry_run: bool = False,
-        allow_secret: bool = False,
-        request: str | None = None,
-    ) -> "UndoResult":
-        """Takes a commit back by a new one: what came goes, what went comes back, and its key is free again.
-
-        `commit` is an id or the beginning of one; without it, the last of the client's space that can be undone. Raises
-        NoSuchCommit, AmbiguousCommit, NothingToUndo, UndoneAlready, NotUndoable, BuiltUpon, ChangedByHand,
-        NoSuchClient or SecretRefused.
-        """
-        from .undoing import Undoing
-
-        undoing = Undoing(self._view, self._clock, self._who)
-        space, id_ = undoing.meant(commit, self.workspace.space(client), self._scope)
-        key = None if request is None else f"request {request}"
-        with self._scribe(dry_run) as scribe:
-            return undoing.carry_out(scribe, space, id_, key, allow_secret=allow_secret)
-
     # -- inside ----------------------------------------------------------------------------------------------------
 
     @property
@@ -225,7 +209,23 @@ class Writer(Reader):
             return RehearsalDesk(self.workspace, self._clock, self._scope, known=self._secrets())
         from .tasks.desk import Desk
 
-        return Desk(self._view, self._clock, self._scope, pens=self._pens, wait=self._wait, known=self._secrets())
+        witness = None if self._mirror is None else self._at_once
+        return Desk(
+            self._view,
+            self._clock,
+            self._scope,
+            pens=self._pens,
+            wait=self._wait,
+            known=self._secrets(),
+            witness=witness,
+        )
+
+    def _at_once(self) -> "Witness":
+        """Git follows what a piece of work commits that takes the pen for itself."""
+        from .mirror.following import AtOnce
+
+        assert self._mirror is not None
+        return AtOnce(self._mirror())
 
     def _secrets(self) -> "Known":
         """The credentials that this service has been told of: none of them gets into memory."""

@@ -14,6 +14,7 @@ from onepen.memory.ids import ClientId
 from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.gateway.gateway import Gateway
+from onepen.orchestrator.mirror.mirror import Mirror
 from onepen.orchestrator.pens import Pens
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.settings.models import Models, Resolver, Served
@@ -148,6 +149,7 @@ def make_service(root: Path, clock: FixedClock) -> MakeService:
         pens: Pens | None = None,
         setup: Setup = NOTHING,
         known: Known | None = None,
+        mirror: Callable[[], Mirror] | None = None,
     ) -> Service:
         workshop = Workshop(pool or InProcessPool(), Gateway())
         resolver: Models = Resolver() if script is None else _Always(ScriptedModel(script))
@@ -161,6 +163,7 @@ def make_service(root: Path, clock: FixedClock) -> MakeService:
             setup=lambda: setup,
             pens=pens,
             known=known,
+            mirror=mirror,
         )
 
     return make

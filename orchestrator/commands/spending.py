@@ -92,6 +92,8 @@ def _settings(result: "ConfigResult", terminal: Terminal) -> Iterator[str]:
         yield _indented(sorted(result.ties.items()), terminal)
     yield "\n" + ink("Caps", "bold", terminal) + "\n"
     yield _indented([_cap(cap.name, cap.value, cap.source) for cap in result.caps], terminal)
+    if result.mirrors:
+        yield "\ngit: each commit of onepen is committed to git, too\n"
     yield "\n" + ink("Who has to agree to a draft", "bold", terminal) + "\n"
     yield result.policy
 

@@ -10,6 +10,7 @@ from .terminal import Terminal
 from .text import count, one_line, table, wrap
 
 if TYPE_CHECKING:
+    from ..mirror.standing import MirrorView
     from ..results import DraftsResult, Elsewhere, StatusResult, TaskView
 
 _LISTED = 10
@@ -83,6 +84,7 @@ def status(result: "StatusResult", terminal: Terminal) -> str:
         ("sandbox", result.sandbox),
         ("spent today", _spent(result)),
         ("drafts", f"{result.drafts_waiting:,} waiting"),
+        ("git", _git(result.git)),
         (
             "recovery",
             "half a commit waits; the next command that writes finishes it" if result.recovery_pending else "",
@@ -102,6 +104,12 @@ def _task(task: "TaskView", terminal: Terminal) -> tuple[str, ...]:
     place = f"clients/{task.client}" if task.client else ""
     words = task.reason or task.text
     return (task.task, task.status, task.agent, one_line(f"{place} {words}".strip()))
+
+
+def _git(mirror: "MirrorView | None") -> str:
+    if mirror is None:
+        return ""
+    return f"behind since {mirror.since}: {one_line(mirror.problem)}" if mirror.problem else "has every commit"
 
 
 def _spent(result: "StatusResult") -> str:

@@ -7,7 +7,7 @@ Importing it is cheap: what a command needs is imported when it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import configuring, examining, keeping, past, process, reading, talking, trusting, working, writing
+from . import configuring, examining, keeping, process, reading, talking, trusting, working, writing
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,6 @@ EXIT_CODES = (
     (130, "Interrupted."),
 )
 
-_COMMIT = "id, time, who, what, draft, agent, task, reviewer, sources, paths, undoes, undone_by"
 _COMMITTED = "{commit, paths, dry_run}"
 _FINDINGS = "findings: [{kind, level, line, message}]"
 _TASKS = (
@@ -66,7 +65,7 @@ _TURN = (
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
     "drafts_waiting, spend_today_usd, unpriced_tokens_today, sandbox, clients, cards, recovery_pending, next, "
-    "client_titles}"
+    "client_titles, git: {problem, since} | null}"
 )
 
 _ROW = "name, bookings, input, cache_write, cache_read, output, cost_usd, unpriced_tokens, lost_calls, seconds"
@@ -74,7 +73,7 @@ _USAGE = f"{{by, since, until, client, rows: [{{{_ROW}}}], totals: {{{_ROW}}}, l
 _CONFIG = (
     "{config, exists, workspace, works: [{client, model, profile, problem}], profiles: [{name, base_url, credential, "
     "usable, lacks, model, aliases, local, prices}], clients: {CLIENT: PROFILE}, caps: [{name, value, source}], "
-    "idle_seconds, policy}"
+    "idle_seconds, policy, git: {mirror}}"
 )
 
 _ORCHESTRATOR = "{orchestrator: {pid, since, version} | null, started, ended, ran}"
@@ -248,18 +247,10 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "history",
-        past.history,
-        "List the commits of a space or of a file, newest first; of one commit, show what it did.",
-        ("onepen history", "onepen history projects/kiln.md --since 2026-11-01", "onepen history c42"),
-        f"{{commits: [{{{_COMMIT}, diff?}}]}}",
-    ),
-    Row(
-        "why",
-        past.why,
-        "Say where a sentence of memory comes from: which commits brought it, by whom, from which sources.",
-        ('onepen why "Fire at 1220"', 'onepen why "DNS stays at Gandi" --json'),
-        f"{{text, commits: [{{{_COMMIT}, whole, where: [{{path, section}}], lines}}], "
-        "stands: [{path, line, text}], by_hand, taken_out_by}",
+        reading.history,
+        "List the commits of a space, newest first.",
+        ("onepen history", "onepen history --limit 5 --json"),
+        "{commits: [{id, time, who, what, draft, agent, task, reviewer, sources, paths}]}",
     ),
     Row(
         "archive",

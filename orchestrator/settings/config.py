@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from platformdirs import user_config_path
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from ...memory.ids import shown
 from ...memory.misfit import misfits
 from ..errors import OrchestratorFault
 from ..gateway.address import on_this_machine
+from .place import FILE as FILE
+from .place import config_file as config_file
 
-FILE = "config.toml"
 _INSTEAD = 'name the variable that holds it, such as key_env = "ACME_KEY", or write keyring = true'
 _KEYS = frozenset({"key", "api_key", "apikey", "token", "auth_token", "secret", "password", "credential"})
 
@@ -127,6 +127,29 @@ class BudgetTable(_Table):
     """How many tokens a workspace may use a day where the model's price is unknown."""
 
 
+class GitTable(_Table):
+    """The git mirror: what onepen commits is committed to git, too (docs/how-to/git.md)."""
+
+    mirror: bool = False
+    """In every workspace that is a git repository of its own."""
+    workspaces: dict[str, bool] = Field(default_factory=dict)
+    """In single ones, or not in them: a table [git.workspaces] of `"WORKSPACE-ID" = true`; the id stands in its
+    onepen.toml."""
+
+    @field_validator("workspaces")
+    @classmethod
+    def _are_workspaces(cls, said: dict[str, bool]) -> dict[str, bool]:
+        for workspace in said:
+            if not _WORKSPACE.fullmatch(workspace):
+                raise ValueError(f"has {shown(workspace)}, which is no id: it stands in the workspace's onepen.toml")
+        return said
+
+    def mirrors(self, workspace: str) -> bool:
+        """Whether the workspace of that id is to be mirrored."""
+        return self.workspaces.get(workspace, self.mirror)
+
+
+_WORKSPACE = re.compile(r"[0-9a-z]{8,32}")
 _CLIENT = re.compile(r"([0-9a-z]{8,32}/)?[a-z0-9][a-z0-9-]{0,63}")
 
 
@@ -155,6 +178,8 @@ class Config(_Table):
     """
     budget: BudgetTable = BudgetTable()
     """Your caps: a table [budget]."""
+    git: GitTable = GitTable()
+    """The git mirror: a table [git]."""
 
     @field_validator("clients")
     @classmethod
@@ -173,11 +198,6 @@ class Config(_Table):
         if self.profile is not None and self.profile not in known:
             raise ValueError(f"has profile = {self.profile!r}, which isn't there: write [profiles.{self.profile}]")
         return self
-
-
-def config_file() -> Path:
-    """Where the person's config lies; it need not exist."""
-    return user_config_path("onepen") / FILE
 
 
 def load_config(path: Path) -> Config | None:

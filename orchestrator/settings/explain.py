@@ -78,6 +78,7 @@ class ConfigResult:
     caps: tuple[Cap, ...]
     idle_seconds: int
     policy: str
+    mirrors: bool
 
     def as_json(self) -> Mapping[str, object]:
         return {
@@ -90,6 +91,7 @@ class ConfigResult:
             "caps": [{"name": cap.name, "value": cap.value, "source": cap.source} for cap in self.caps],
             "idle_seconds": self.idle_seconds,
             "policy": self.policy,
+            "git": {"mirror": self.mirrors},
         }
 
 
@@ -107,6 +109,7 @@ def explain(setup: Setup, config: Path, workspace: "Workspace | None", raised: C
         caps=explained(limits, setup.caps, raised=raised or Caps()),
         idle_seconds=setup.idle_seconds,
         policy=table_text(),
+        mirrors=setup.mirrors,
     )
 
 

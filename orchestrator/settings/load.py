@@ -58,6 +58,7 @@ def load_setup(env: Mapping[str, str], workspace: str, *, via: str | None = None
         via=via,
         profile=usual,
         idle_seconds=said.idle_seconds,
+        mirrors=said.git.mirrors(workspace),
         source="none" if config is None else "config",
     )
 

@@ -4,7 +4,7 @@ Commands decide against a desk. What they do to memory goes through its scribe, 
 methods; so a rehearsal (`--dry-run`) is the same command at a desk that keeps everything to itself.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from ...memory.view import View
 from ...memory.workspace import Space
 from ...staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
 from ...staging.secret import Held
-from ..commit import Scribe
+from ..commit import Scribe, Witness
 from ..pens import WAIT, OwnPen, Pens
 from ..premises import own
 from ..review.reviewer import Reviewer
@@ -39,11 +39,12 @@ class Desk:
         pens: Pens | None = None,
         wait: float = WAIT,
         known: Known | None = None,
+        witness: Callable[[], Witness] | None = None,
     ) -> None:
         self.view = view
         self.clock = clock
         self._scope = scope
-        self._pens = pens or OwnPen(view, clock, wait=wait)
+        self._pens = pens or OwnPen(view, clock, wait=wait, witness=witness)
         self._known = known or Known()
 
     def scribe(self) -> Scribe:
