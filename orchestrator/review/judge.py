@@ -5,8 +5,8 @@ refused, can't be paid or fails is no opinion: a person decides then, and is tol
 `<attempt>/review-<k>.jsonl` as any conversation is, so that a verdict which was paid is not paid again.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, StringConstraints
@@ -27,7 +27,7 @@ from ..tasks.conversation import Conversation, Prefix
 from ..tasks.dossier import Dossier
 from ..tasks.lookup import Lookup
 from ..tasks.transcript import stored_replies
-from ..tasks.waiting import Waiting
+from ..tasks.waiting import Say, Waiting
 from ..tasks.workshop import Workshop
 from .casefile import TooLong, case
 from .reviewer import Examined
@@ -96,7 +96,7 @@ class _Unreadable:
 class Judge:
     """Asks the reviewing model of a run; `say` gets a line for people now and then."""
 
-    def __init__(self, view: View, workshop: Workshop, say: Callable[[Dossier, str], None]) -> None:
+    def __init__(self, view: View, workshop: Workshop, say: Say) -> None:
         self._view = view
         self._workshop = workshop
         self._say = say
@@ -133,7 +133,7 @@ class Judge:
     def _conversation(
         self, dossier: Dossier, attempt: int, prefix: Prefix, served: Served, account: Account
     ) -> Conversation:
-        waiting = Waiting(lambda text: self._say(dossier, text))
+        waiting = Waiting(partial(self._say, dossier))
 
         async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
             return await self._workshop.gateway.reply(served, request, account, on_lost=on_lost, waiting=waiting)

@@ -6,7 +6,7 @@ a draft by the orchestrator, so that no result is lost.
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -43,7 +43,7 @@ from .lookup import Lookup
 from .naming import free_target
 from .plan import Spawn
 from .transcript import stored_replies
-from .waiting import Waiting
+from .waiting import SayOfOne, Waiting
 from .workshop import Workshop
 
 ANSWER = "answer.md"
@@ -67,7 +67,7 @@ class Attempt:
         account: Account,
         dossier: Dossier,
         clock: Clock,
-        say: Callable[[str], None],
+        say: SayOfOne,
     ) -> None:
         self._clock = clock
         self._workspace = workspace
@@ -238,9 +238,7 @@ class Attempt:
 class _Host:
     """Answers one worker: its model calls, its searches."""
 
-    def __init__(
-        self, conversation: Conversation, lookup: Lookup, say: Callable[[str], None], waiting: Waiting
-    ) -> None:
+    def __init__(self, conversation: Conversation, lookup: Lookup, say: SayOfOne, waiting: Waiting) -> None:
         self._conversation = conversation
         self._lookup = lookup
         self._say = say

@@ -9,6 +9,7 @@ the driver at work reads the journal before each decision.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import anyio
@@ -35,10 +36,10 @@ from .dossier import Dossier
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
 from .plan import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, due
 from .transcript import Spent, read_transcript, spent_in
+from .waiting import Say
 from .workshop import Workshop
 
 T = TypeVar("T")
-Say = Callable[[Dossier, str], None]
 Accounts = Callable[[Dossier, AgentId], Account]
 """On whose account an agent works for a task."""
 Judging = Callable[[Dossier, AgentDefinition], str]
@@ -218,12 +219,16 @@ class Driver:
         account = self._accounts(dossier, definition.id)
         task.happened(AttemptStarted(spawn.attempt))
         self._say(dossier, f"attempt {spawn.attempt} started")
-
-        def say(text: str) -> None:
-            self._say(dossier, text)
-
         attempt = Attempt(
-            self._workspace, self._view, self._workshop, definition, served, account, dossier, self._clock, say
+            self._workspace,
+            self._view,
+            self._workshop,
+            definition,
+            served,
+            account,
+            dossier,
+            self._clock,
+            partial(self._say, dossier),
         )
         try:
             event = await _within(attempt.run(spawn), lambda e: AttemptFailed(spawn.attempt, _told(e), again=False))

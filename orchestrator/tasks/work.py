@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from ...memory import snapshot
 from ...memory.ids import AgentId, CardId
@@ -43,6 +42,7 @@ from .rebuild import rebuild
 from .recover import lost, recover
 from .rehearsal import foretold
 from .settle import Settled
+from .waiting import Say
 from .workshop import Workshop
 
 OnMade = Callable[[tuple[TaskView, ...]], None]
@@ -58,12 +58,6 @@ class _Wanted:
     text: str
     agent: AgentDefinition
     model: str
-
-
-class Say(Protocol):
-    """Tells a person of a task; a `lasting` line stays on the screen."""
-
-    def __call__(self, dossier: Dossier, text: str, *, lasting: bool = False) -> None: ...
 
 
 class Work:
