@@ -71,7 +71,7 @@ class Office:
             lambda dossier, definition: dossier.sheet.model,
             self._agent,
             scribe,
-            lambda dossier, text: None,
+            lambda dossier, text, lasting=False: None,
             stop or self.stop,
         )
         return await driver.run(tasks)

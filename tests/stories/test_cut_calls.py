@@ -109,7 +109,9 @@ def test_each_in_a_turn_of_its_own(tmp_path: Path, kill: Container[int]) -> None
         story.tell("onepen -C ws doctor")
 
 
-@pytest.mark.parametrize("call", [AFTER_A_FIELD, {"tool": "fly", "input": {}}], ids=["cut", "no tool"])
+@pytest.mark.parametrize(
+    "call", [AFTER_A_FIELD, pytest.param({"tool": "fly", "input": {}}, marks=pytest.mark.long)], ids=["cut", "no tool"]
+)
 def test_four_equal_failures_end_a_turn_and_say_so(tmp_path: Path, call: dict[str, Any]) -> None:
     """Field case 55: a model that learns nothing is not asked without end; docs/explanation/chat.md says four."""
     with MessagesApi([{"reply": [call]}]) as api, Story(tmp_path, api.env) as story:

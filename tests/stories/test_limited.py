@@ -114,7 +114,7 @@ def test_fifteen_minutes_are_told_and_can_be_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("after", ["soon", None])
+@pytest.mark.parametrize("after", ["soon", pytest.param(None, marks=pytest.mark.long)])
 def test_without_a_clear_wish_it_waits_as_long_as_it_thinks_right(tmp_path: Path, after: str | None) -> None:
     """Field case 54: nonsense in the header, and no header."""
     rules: list[dict[str, Any]] = [{"times": 2, "fault": {"status": 429, "retry_after": after}}, DONE]
