@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 import onepen
 from onepen.memory import settings as workspace
 from onepen.orchestrator.commands import reference
+from onepen.orchestrator.kinds import KINDS
 from onepen.orchestrator.process import asked, codec, place, protocol
 from onepen.orchestrator.results import CommitResult
 from onepen.orchestrator.settings import config
@@ -482,6 +483,30 @@ def _told(name: str) -> str:
     return f"`{text.partition(', FieldInfo')[0]}`".replace("|", "\\|")
 
 
+def problems_page() -> str:
+    """docs/reference/problems.md."""
+    lines = ["# Problems", "", "<!-- Made by docs/generate.py from orchestrator/kinds.py; change it there. -->", ""]
+    lines += [
+        "What `onepen doctor` tells, by kind.",
+        "An error makes it exit with 1; a warning should be looked at; information is only that.",
+        "Nothing is changed by looking.",
+        "",
+        "`onepen doctor --fix` puts right what is marked with ✓: it shows first what it would do, and asks.",
+        "It does only what has one right outcome, and never deletes a text of yours.",
+        "What it moves out of the way is kept in `.onepen/aside/`, under its old path.",
+        "Each fix is a commit or one renamed file, so it can be interrupted and run again.",
+        "",
+    ]
+    for title, kinds in KINDS.items():
+        lines += [f"## {title}", "", "| Kind | Level | What it means | What to do | `--fix` |", "|---|---|---|---|---|"]
+        lines += [
+            f"| `{k.word}` | {', '.join(k.levels)} | {k.meaning} | {k.remedy} | {'✓' if k.fixed else ''} |"
+            for k in kinds
+        ]
+        lines.append("")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "reference/wire.md": wire_page,
     "reference/socket.md": socket_page,
@@ -490,6 +515,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": reference.page,
     "reference/python.md": python_page,
     "reference/settings.md": settings_page,
+    "reference/problems.md": problems_page,
 }
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from .history import TextChange
 from .ids import AgentId, CardId, ClientId
 from .index.index import IndexEntry
 from .target import CardTarget
@@ -53,6 +54,7 @@ class Change:
     ("<task key> <target>") the same change is never made twice. `reconcile` brings the indexes of the space into line
     with cards that were edited by hand: with all of them, or with those whose paths within the space are in `cards`.
     Every commit seals past days that have no seal yet; with `seal` it is made for that alone.
+    `reverts` is what the commit `undoes` did, to be taken back.
     """
 
     client: ClientId | None
@@ -75,3 +77,5 @@ class Change:
     cards: frozenset[str] | None = None
     status: tuple[CardTarget, str] | None = None
     seal: bool = False
+    reverts: tuple[TextChange, ...] = ()
+    undoes: str | None = None

@@ -7,12 +7,12 @@ after two machines' logs were merged; readers sort by id and drop equal lines, s
 two different commits have one id all the same (a copied folder, a restored backup), both are shown.
 
 Nothing is ever taken out of it: a commit that was undone stays, and the commit that undid it names it. An undoing can
-itself be undone, so what counts is found from the latest backwards (`undone`).
+itself be undone (undone.py).
 """
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
@@ -127,23 +127,6 @@ def commit_json(commit: Commit) -> str:
     return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
 
-def undone(undoings: Mapping[str, str]) -> dict[str, str]:
-    """The commits that were undone and stay so, each with the latest that undid it.
-
-    `undoings` are the commits that undid another, each with the one that it names.
-    """
-    found: dict[str, str] = {}
-    for commit in sorted(undoings, key=sort_key, reverse=True):
-        if commit not in found:
-            found.setdefault(undoings[commit], commit)
-    return found
-
-
-def undone_of(commits: Iterable[Commit]) -> dict[str, str]:
-    """The same for the commits of a history."""
-    return undone({commit.id: commit.undoes for commit in commits if commit.undoes is not None})
-
-
 def parse_commits(text: str, path: str = "logs/commits.jsonl") -> tuple[tuple[Commit, ...], tuple[Problem, ...]]:
     """The commits of a log, by id, equal ones once; a line that is none is a Problem (`commit_unreadable`).
 
@@ -214,6 +197,11 @@ def doubled_ids(commits: Iterable[tuple[str, Commit]]) -> tuple[Problem, ...]:
     return tuple(dict.fromkeys(problems))
 
 
+def is_index(path: str) -> bool:
+    """Whether a path is that of an index: what it says follows from the cards."""
+    return path.endswith("/_index.md")
+
+
 def same_change(one: Commit, other: Commit) -> bool:
     """Whether two commits did the same to memory; indexes, which follow the cards, and dates of change aside."""
     told = _told(one)
@@ -272,7 +260,7 @@ def _told(commit: Commit) -> set[tuple[str, str | None, str, str]]:
     told = {
         (change.path, change.section, _UPDATED.sub("", change.old), _UPDATED.sub("", change.new))
         for change in commit.changes
-        if not change.path.endswith("/_index.md")
+        if not is_index(change.path)
     }
     return {(path, section, old, new) for path, section, old, new in told if old != new}
 

@@ -10,7 +10,7 @@ Level = Literal["error", "warning", "info"]
 class Problem:
     """One thing a person should know; `path` is relative to the workspace, `line` counts from 1 (0: the whole file).
 
-    `kind` is a stable word for programs (docs/reference/files.md lists them); `error` makes `doctor` exit with 1,
+    `kind` is a stable word for programs (docs/reference/problems.md lists them); `error` makes `doctor` exit with 1,
     `warning` is shown, `info` is only information.
     """
 

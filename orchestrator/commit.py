@@ -22,6 +22,8 @@ from ..memory.target import CardTarget, FileTarget
 from ..memory.text.card import CardEdit, CardExists, EditRefused
 from ..memory.text.clip import clip
 from ..memory.text.refusal import NothingToChange
+from ..memory.undoable import BuiltUpon, ChangedByHand, built_upon, check_undoable
+from ..memory.undone import puts_back, root_of
 from ..memory.view import View
 from ..memory.workspace import Space
 from ..staging.draft import Draft, edit_of, file_bytes
@@ -348,6 +350,42 @@ class Scribe:
             known = commit_of(self._view, space, e.commit)
             return Written(e.commit, known.paths if known is not None else (), again=True)
         return Written(commit.id, commit.paths)
+
+    def undo(
+        self,
+        space: Space,
+        undone: Commit,
+        commits: Sequence[Commit],
+        who: str,
+        *,
+        key: str | None = None,
+        allow_secret: bool = False,
+    ) -> Commit:
+        """The commit that takes another one back; `commits` are all of its space.
+
+        Raises UndoneAlready, NotUndoable, BuiltUpon, ChangedByHand or SecretRefused.
+        """
+        check_undoable(undone, commits)
+        root = root_of(undone, commits)
+        verb = "done again" if puts_back(undone, commits) else "undone"
+        about = f"{clip(root.what, _WHAT)} ({root.id}{f', draft {root.draft}' if root.draft else ''})"
+        change = Change(
+            client=space.client,
+            what=f"{verb}: {about}",
+            who=who,
+            reverts=undone.changes,
+            undoes=undone.id,
+            log=((verb.replace(" ", "-"), about),),
+            key=key,
+        )
+        try:
+            return self._commit(change, allow_secret=allow_secret)
+        except EditRefused as e:
+            later = built_upon(undone, commits)
+            reason = e.message.removesuffix("; nothing was written")
+            if later:
+                raise BuiltUpon(undone.id, reason, later) from e
+            raise ChangedByHand(undone.id, reason) from e
 
     def tidy(self) -> None:
         """Trims the redo log once all files are on the disk; what can't be done is left to the next time."""

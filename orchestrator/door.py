@@ -60,6 +60,8 @@ def _texts(change: Change) -> Iterator[tuple[str, str]]:
         yield put.path, put.data.decode("utf-8", "replace")
     for remove in change.removes:
         yield "the file's name", remove.path
+    for piece in change.reverts:
+        yield f"{piece.path}, the text that comes back", piece.old
     for entry in change.index:
         yield from _entry("the index", entry)
     for file in change.files:

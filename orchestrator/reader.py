@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Self
 
 from ..memory.clock import Clock
-from ..memory.history import read_commits, read_history
+from ..memory.history import read_commits
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace, open_workspace
 from .diagnosis import DoctorResult, Fixed
@@ -20,7 +20,6 @@ from .results import (
     DraftsResult,
     DraftView,
     Elsewhere,
-    HistoryResult,
     SearchResult,
     StatusResult,
 )
@@ -31,6 +30,7 @@ from .tasks.settle import Settled
 from .views import draft_view, written
 
 if TYPE_CHECKING:
+    from .past import HistoryResult, WhyResult
     from .review.reviewer import Reviewer
     from .tally import By, UsageResult
 
@@ -142,11 +142,35 @@ class Reader:
         spaces = self.workspace.spaces() if client is None else (self.workspace.space(client),)
         return tally(spaces, by, since=since, until=until, client=client)
 
-    def history(self, client: str | None = None, *, limit: int = 50) -> HistoryResult:
-        """The latest commits of a space, newest first, and what is lost of them."""
-        commits, unread = read_history(self._view, self.workspace.space(client))
-        lost = tuple(str(problem) for problem in unread if problem.level == "error")
-        return HistoryResult(tuple(reversed(commits))[: max(0, limit)], lost)
+    def history(
+        self,
+        client: str | None = None,
+        *,
+        about: str | None = None,
+        since: date | None = None,
+        until: date | None = None,
+        limit: int = 50,
+    ) -> "HistoryResult":
+        """The latest commits of a space, newest first, and what is lost of them.
+
+        With `about` those that touched a file, a folder or a card (by its path, or its id alone); raises
+        NeverCommitted. Days are inclusive, as the commits' own times say them.
+        """
+        from .history import history
+
+        return history(self._view, self.workspace.space(client), about, since, until, limit)
+
+    def commit(self, prefix: str) -> "HistoryResult":
+        """One commit with what it did, by its id or the beginning of it; raises NoSuchCommit or AmbiguousCommit."""
+        from .history import one_commit
+
+        return one_commit(self._view, self._scope, prefix)
+
+    def why(self, text: str, client: str | None = None) -> "WhyResult":
+        """Which commits brought a text into a space, and where it stands now; raises BadRequest."""
+        from .history import why
+
+        return why(self._view, self.workspace.space(client), text)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

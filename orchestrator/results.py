@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from ..memory.history import Commit
     from ..memory.layers import Layer
     from ..memory.recall.search import Hit
     from ..staging.finding import Finding
@@ -443,31 +442,4 @@ class ContextResult:
                 for layer in self.layers
             ],
             "total_tokens": self.total_tokens,
-        }
-
-
-@dataclass(frozen=True)
-class HistoryResult:
-    """The answer of `history`: newest first; `notices` tell what of it can't be read."""
-
-    commits: tuple[Commit, ...]
-    notices: tuple[str, ...] = ()
-
-    def as_json(self) -> Json:
-        return {
-            "commits": [
-                {
-                    "id": c.id,
-                    "time": c.time,
-                    "who": c.who,
-                    "what": c.what,
-                    "draft": c.draft,
-                    "agent": c.agent,
-                    "task": c.task,
-                    "reviewer": c.reviewer,
-                    "sources": list(c.sources),
-                    "paths": list(c.paths),
-                }
-                for c in self.commits
-            ]
         }

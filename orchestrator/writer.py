@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..memory.history import Commit
     from .commit import Scribe, Witness
     from .mirror.mirror import Mirror
+    from .past import UndoResult
     from .pens import Pens
     from .settings.redact import Known
     from .tasks.desk import Desk
@@ -162,6 +163,29 @@ class Writer(Reader):
 
         with self._scribe(dry_run=False) as scribe:
             return FixResult(Fixing(self._view, scribe, self._who).all(fixes), scribe.notices())
+
+    def undo(
+        self,
+        commit: str | None = None,
+        *,
+        client: str | None = None,
+        dry_run: bool = False,
+        allow_secret: bool = False,
+        request: str | None = None,
+    ) -> "UndoResult":
+        """Takes a commit back by a new one: what came goes, what went comes back, and its key is free again.
+
+        `commit` is an id or the beginning of one; without it, the last of the client's space that can be undone. Raises
+        NoSuchCommit, AmbiguousCommit, NothingToUndo, UndoneAlready, NotUndoable, BuiltUpon, ChangedByHand,
+        NoSuchClient or SecretRefused.
+        """
+        from .undoing import Undoing
+
+        undoing = Undoing(self._view, self._clock, self._who)
+        space, id_ = undoing.meant(commit, self.workspace.space(client), self._scope)
+        key = None if request is None else f"request {request}"
+        with self._scribe(dry_run) as scribe:
+            return undoing.carry_out(scribe, space, id_, key, allow_secret=allow_secret)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

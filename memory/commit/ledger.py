@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from ..history import log_paths, sort_key, undone
+from ..history import log_paths, sort_key
+from ..undone import undone
 from ..view import open_file
 from ..workspace import Space
 

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..history import Commit, doubled_ids, parse_commits, same_change, sort_key, undone_of
+from ..history import Commit, doubled_ids, parse_commits, same_change, sort_key
 from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
 from ..text.daylog import Seal, check_seals, parse_seals
+from ..undone import undone_of
 from ..view import View
 from ..workspace import Space
 from .legible import judged, led_out, legible, names_in

@@ -142,9 +142,15 @@ class ShelfExam:
             )
             return
         try:
-            found = list_beneath(folder / name, max_files=MAX_PROJECT_FILES)
+            found = list_beneath(resolve(self.space.root, path), max_files=MAX_PROJECT_FILES)
+        except LinkLeadsOut as e:
+            yield led_out(e)
+            return
         except UnsafeFile as e:
-            yield Problem(path, 0, f"files_{e.kind}", "warning", without_path(e))
+            yield Problem(path, 0, "files_too_many", "warning", without_path(e))
+            return
+        except OSError as e:
+            yield Problem(path, 0, "folder_unusable", "error", f"this folder can't be read: {e.strerror}")
             return
         rests = self.cards[name].front.text("status") == ARCHIVED  # then none of it has an entry
         for file in found:

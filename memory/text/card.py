@@ -55,6 +55,7 @@ __all__ = [
     "SectionsHidden",
     "TextRefused",
     "apply_edit",
+    "dated",
     "section_sha",
     "with_status",
 ]
@@ -269,6 +270,11 @@ def _dated(document: Document, after: str, today: date) -> str:
     except FrontMatterUnreadable:
         # A value over several lines is the person's own; the edit of the body stands without it.
         return after
+
+
+def dated(text: str, today: date) -> str:
+    """A text that was changed, with that day for the date in its front matter, where it has one."""
+    return _dated(parse_document(text), text, today)
 
 
 def with_newlines(text: str, newline: str) -> str:

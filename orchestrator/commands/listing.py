@@ -1,4 +1,4 @@
-"""Lists as people read them: hits, layers, commits."""
+"""Lists as people read them: hits and layers."""
 
 import re
 from datetime import date
@@ -9,8 +9,7 @@ from .terminal import Terminal
 from .text import excerpt, one_line, table, visible, wrap
 
 if TYPE_CHECKING:
-    from ...memory.history import Commit
-    from ..results import CommitResult, ContextResult, HistoryResult, SearchResult
+    from ..results import CommitResult, ContextResult, SearchResult
 
 _LAYERS = (
     "B: rules, A: who you are and for whom, I: indexes, S: what happened of late, C: the conversation; a model's cache "
@@ -51,17 +50,6 @@ def layers(result: "ContextResult", terminal: Terminal) -> str:
         rows.extend(("", f"≈{file.tokens:,}", one_line(file.path)) for file in layer.files)
     total = ink(f"≈{result.total_tokens:,} tokens", "bold", terminal)
     return table(rows, terminal.columns) + f"Together {total}.\n" + wrap(_LAYERS, terminal.columns, "")
-
-
-def commits(result: "HistoryResult", terminal: Terminal) -> str:
-    """One commit a line, newest first."""
-    if not result.commits:
-        return "Nothing was committed yet.\n"
-    return table([_commit(c) for c in result.commits], terminal.columns)
-
-
-def _commit(commit: "Commit") -> tuple[str, ...]:
-    return (commit.id, commit.time[:16].replace("T", " "), one_line(commit.who), one_line(commit.what))
 
 
 def committed(result: "CommitResult", what: str) -> str:

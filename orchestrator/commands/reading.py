@@ -96,17 +96,6 @@ def context(shell: Shell) -> int:
     return 0
 
 
-def history(
-    shell: Shell, limit: Annotated[int, typer.Option(metavar="N", help="At most so many commits.", min=1)] = 50
-) -> int:
-    from . import listing
-
-    result = shell.service.history(shell.client, limit=limit)
-    shell.notes(result.notices)
-    shell.answer(result, lambda: listing.commits(result, shell.terminal))
-    return 1 if result.notices else 0
-
-
 def _unmet(shell: Shell) -> tuple[str, ...]:
     """That the workspace wishes something which the person has not allowed as it stands."""
     settings = shell.service.workspace.settings

@@ -7,7 +7,7 @@ Importing it is cheap: what a command needs is imported when it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import configuring, examining, keeping, process, reading, talking, trusting, working, writing
+from . import configuring, examining, keeping, past, process, reading, talking, trusting, working, writing
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ EXIT_CODES = (
     (130, "Interrupted."),
 )
 
+_COMMIT = "id, time, who, what, draft, agent, task, reviewer, sources, paths, undoes, undone_by"
 _COMMITTED = "{commit, paths, dry_run}"
 _FINDINGS = "findings: [{kind, level, line, message}]"
 _TASKS = (
@@ -247,10 +248,18 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "history",
-        reading.history,
-        "List the commits of a space, newest first.",
-        ("onepen history", "onepen history --limit 5 --json"),
-        "{commits: [{id, time, who, what, draft, agent, task, reviewer, sources, paths}]}",
+        past.history,
+        "List the commits of a space or of a file, newest first; of one commit, show what it did.",
+        ("onepen history", "onepen history projects/kiln.md --since 2026-11-01", "onepen history c42"),
+        f"{{commits: [{{{_COMMIT}, diff?}}]}}",
+    ),
+    Row(
+        "why",
+        past.why,
+        "Say where a sentence of memory comes from: which commits brought it, by whom, from which sources.",
+        ('onepen why "Fire at 1220"', 'onepen why "DNS stays at Gandi" --json'),
+        f"{{text, commits: [{{{_COMMIT}, whole, where: [{{path, section}}], lines}}], "
+        "stands: [{path, line, text}], by_hand, taken_out_by}",
     ),
     Row(
         "archive",

@@ -68,6 +68,14 @@ class Archive(Args):
     client: str | None = None
 
 
+class Undo(Args):
+    """A commit to take back; the last one of the client's space where none is named."""
+
+    commit: str | None = None
+    client: str | None = None
+    allow_secret: bool = False
+
+
 class Approve(Args):
     """Drafts to commit; `sha256` vouches for the one that is named."""
 
@@ -128,13 +136,14 @@ SHORT: Mapping[str, type[Args]] = {
     "add_research": AddCard,
     "add_agent": AddAgent,
     "archive": Archive,
+    "undo": Undo,
     "approve": Approve,
     "reject": Reject,
     "fix": PutRight,
 }
 """Done in a moment, one after the other."""
 
-ONCE = frozenset({"log", "add_client", "add_project", "add_research", "add_agent", "archive"})
+ONCE = frozenset({"log", "add_client", "add_project", "add_research", "add_agent", "archive", "undo"})
 """Done once for a request's id, however often it comes."""
 
 WORK: Mapping[str, type[Args]] = {"delegate": Delegate, "resume": Resume, "send_back": SendBack, "turn": Turn}

@@ -21,6 +21,7 @@ TYPES: Mapping[str, str] = {
     "DraftView": "onepen.orchestrator.results",
     "TaskView": "onepen.orchestrator.results",
     "TurnResult": "onepen.orchestrator.chat.answer",
+    "UndoResult": "onepen.orchestrator.past",
     "UsageTotals": "onepen.orchestrator.results",
     "Finding": "onepen.staging.finding",
     "Fix": "onepen.memory.exam.remedy",

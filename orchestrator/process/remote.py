@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...memory.exam.remedy import Fix
     from ..chat.answer import TurnResult
     from ..diagnosis import FixResult
+    from ..past import UndoResult
     from ..requests import ChatRequest, OnEvent, ProgressLine
     from ..results import CommitResult, DecisionResult, DelegateResult, TaskView
     from ..settings.setup import Setup
@@ -53,6 +54,9 @@ class Remote:
 
     def archive(self, card: str, *, dry_run: bool = False, **options: object) -> "CommitResult":
         return cast("CommitResult", self._short("archive", dry_run, card=card, **options))
+
+    def undo(self, commit: str | None = None, *, dry_run: bool = False, **options: object) -> "UndoResult":
+        return cast("UndoResult", self._short("undo", dry_run, commit=commit, **options))
 
     def approve(self, ids: Sequence[str], *, sha256: str | None = None, dry_run: bool = False) -> "DecisionResult":
         return cast("DecisionResult", self._short("approve", dry_run, ids=tuple(ids), sha256=sha256))

@@ -13,6 +13,7 @@ from ..tasks.desk import Desk
 from ..tasks.dossier import Dossier
 from ..tasks.events import Event, Judged, Shown
 from ..tasks.plan import DraftState
+from ..tasks.settle import Settled
 from ..views import draft_view
 from .reviewer import Examined
 
@@ -35,7 +36,7 @@ class Decider:
 
     def approve(self, id_: str, sha256: str | None, confirm: Confirm | None) -> Decision:
         """Commits the draft if it is what was shown, else shows it anew; raises NoSuchDraft or AmbiguousId."""
-        dossier, state = self._desk.find_draft(id_)
+        dossier, state = self._now(id_)
         if state.status in {"committed", "duplicate"}:
             return self._over(dossier, state)
         if state.status == "approved":
@@ -57,7 +58,7 @@ class Decider:
 
     def reject(self, id_: str, reason: str) -> Decision:
         """Refuses the draft for good, with a day-log line; raises NoSuchDraft, AmbiguousId or BadLogText."""
-        dossier, state = self._desk.find_draft(id_)
+        dossier, state = self._now(id_)
         if state.status == "approved":
             self._finish(dossier, state)
             dossier, state = self._desk.find_draft(id_)
@@ -76,6 +77,14 @@ class Decider:
         return Decision(draft_view(dossier, now, examined), "refused", reason, commit.id, commit.paths)
 
     # -- steps -----------------------------------------------------------------------------------------------------
+
+    def _now(self, id_: str) -> tuple[Dossier, DraftState]:
+        """A draft by its journal; of one that is committed, the history says whether it still is."""
+        dossier, state = self._desk.find_draft(id_)
+        if state.status != "committed" or self._desk.rehearsed:
+            return dossier, state
+        dossier = Settled(self._desk.view).journal(dossier)
+        return dossier, dossier.state.draft(state.id) or state
 
     def _accept(self, dossier: Dossier, state: DraftState, examined: Examined, note: str) -> Decision:
         verdict = Accepted(self._user, examined.bound)

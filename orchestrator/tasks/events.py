@@ -143,6 +143,15 @@ class Committed:
 
 
 @dataclass(frozen=True)
+class Undone:
+    """A person undid the draft's commit, by commit `by`."""
+
+    draft: ADraft
+    commit: str
+    by: str
+
+
+@dataclass(frozen=True)
 class CommitRefused:
     """The pen didn't take the draft: memory moved on, or its key is committed already."""
 
@@ -169,5 +178,5 @@ class Edited:
 
 AttemptEvent = AttemptStarted | AttemptReported | AttemptFailed | AttemptTimedOut | AttemptLost
 TaskEvent = TaskAdded | AttemptEvent | Resumed | Rebuilt | Cancelled
-DraftEvent = Judged | Committed | CommitRefused | Shown | Edited
+DraftEvent = Judged | Committed | Undone | CommitRefused | Shown | Edited
 Event = TaskEvent | DraftEvent

@@ -32,6 +32,9 @@ back together make one attempt: it waits until every draft of the last one has b
 person can send back three times; after that a person decides. Such a reviewer speaks once on a draft, and before any
 person: when a person was quicker, its verdict comes late.
 
+**Undone.** A draft whose commit was undone waits for a person, as it did before: its key is free again, and it may be
+approved, changed or refused.
+
 **A damaged journal.** `Rebuilt` tells of the drafts that lay in the task's folder and that no readable line knew. They
 wait for a person, whatever was decided on them before; a new attempt starts only when a person asks for it again.
 
@@ -64,6 +67,7 @@ from .events import (
     Resumed,
     Shown,
     TaskAdded,
+    Undone,
 )
 from .taskstate import AskPerson, Commit, DraftState, Instruction, Phase, Review, Spawn, Stop, TaskState, unanswered
 
@@ -305,6 +309,7 @@ DRAFT_TRANSITIONS: tuple[tuple[str, tuple[DraftStatus, ...], tuple[DraftStatus, 
     ("Refused", ("waiting", "conflict", "sent_back"), ("refused",)),
     ("Escalated", ("waiting",), ("waiting",)),
     ("Committed", ("waiting", "approved", "conflict", "sent_back", "refused", "duplicate"), ("committed",)),
+    ("Undone", ("committed",), ("waiting",)),
     ("CommitRefused", ("approved",), ("conflict", "duplicate")),
     ("Shown", ("waiting", "conflict", "sent_back", "refused"), ("waiting", "conflict", "sent_back", "refused")),
     ("Edited", ("approved",), ("waiting",)),
@@ -343,6 +348,11 @@ def _decide(state: TaskState, draft: DraftState, event: Event) -> DraftState:
             return replace(_judge(state, draft, verdict), findings=findings)
         case Committed(commit=commit):
             return replace(draft, status="committed", commit=commit, reason="")
+        case Undone(commit=commit, by=by):
+            if commit != draft.commit:
+                return draft
+            reason = f"{commit} was undone, by {by}"
+            return replace(draft, status="waiting", reviewed=True, verdict=None, commit=None, reason=reason)
         case CommitRefused(kind=kind, reason=reason):
             return replace(draft, status=kind, reason=reason)
         case Shown(bound=bound):
@@ -356,7 +366,7 @@ def _decide(state: TaskState, draft: DraftState, event: Event) -> DraftState:
 
 
 def _apply(state: TaskState, event: Event) -> TaskState:
-    if isinstance(event, Judged | Committed | CommitRefused | Shown | Edited):
+    if isinstance(event, Judged | Committed | Undone | CommitRefused | Shown | Edited):
         draft = state.draft(event.draft)
         word = type(event.verdict if isinstance(event, Judged) else event).__name__
         if draft is None or (word, draft.status) not in _DRAFT_TABLE:

@@ -1,6 +1,7 @@
-"""Drafts whose commit was made, but whose journal doesn't say so: their orchestrator ended between the two.
+"""Drafts whose commit was made, or undone, but whose journal doesn't say so: their orchestrator ended between the two.
 
-The commit's line in the history names its draft, so it decides. Readers overlay it; who holds the pen journals it.
+The commit's line in the history names its draft, so it decides. Readers overlay what was made; who holds the pen
+journals it, and what was undone.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from ...memory.clock import Clock
 from ...memory.history import Commit, read_commits
 from ...memory.ids import BadId, TaskId
+from ...memory.undone import root_of, undone_of
 from ...memory.view import View
 from ...memory.workspace import Space
 from .dossier import NOT_OPENED, OPEN, Dossier, open_dossier
-from .events import Committed
+from .events import Committed, Undone
 from .plan import key_of
 
 _LATEST = 8
@@ -23,6 +25,7 @@ class Settled:
     def __init__(self, view: View) -> None:
         self._view = view
         self._known: dict[str, dict[str, list[Commit]]] = {}
+        self._undone: dict[str, dict[str, str]] = {}
 
     def overlay(self, dossier: Dossier) -> Dossier:
         """The dossier as it is by its journal and the history; nothing is written."""
@@ -32,9 +35,20 @@ class Settled:
 
     def journal(self, dossier: Dossier) -> Dossier:
         """The same, and the journal says so from now on. Call it with the pen held."""
+        for undone in self._taken_back(dossier):
+            dossier = dossier.happened(undone)
         for event in self._missing(dossier):
             dossier = dossier.happened(event)
         return dossier
+
+    def _taken_back(self, dossier: Dossier) -> Iterator[Undone]:
+        """Of drafts that are committed by their journal, those whose commit was undone."""
+        for draft in dossier.state.drafts:
+            if draft.status == "committed" and draft.commit is not None:
+                self._of(dossier.space)
+                by = self._undone[dossier.space.prefix].get(draft.commit)
+                if by is not None:
+                    yield Undone(draft.id, draft.commit, by)
 
     def _missing(self, dossier: Dossier) -> Iterator[Committed]:
         waiting = [d for d in dossier.state.drafts if d.status in OPEN]
@@ -49,8 +63,10 @@ class Settled:
     def _of(self, space: Space) -> dict[str, list[Commit]]:
         if space.prefix not in self._known:
             found: dict[str, list[Commit]] = {}
-            for commit in read_commits(self._view, space):
-                if commit.draft is not None:
+            commits = read_commits(self._view, space)
+            self._undone[space.prefix] = undone_of(commits)
+            for commit in commits:
+                if commit.draft is not None and commit.id not in self._undone[space.prefix]:
                     found.setdefault(commit.draft, []).append(commit)
             self._known[space.prefix] = found
         return self._known[space.prefix]
@@ -59,11 +75,14 @@ class Settled:
 def settle(view: View, clock: Clock, spaces: Iterable[Space]) -> None:
     """Journals, in the tasks of the latest commits of each space, what is missing there. Call it with the pen held.
 
-    An orchestrator commits one draft at a time and journals it before the next, so only the latest can be missing.
+    An orchestrator commits one draft at a time and journals it before the next, so only the latest can be missing. An
+    undoing is about the task of what it undid.
     """
     settled = Settled(view)
     for space in spaces:
-        named = (c.task for c in reversed(read_commits(view, space)) if c.draft is not None and c.task is not None)
+        commits = read_commits(view, space)
+        told = (root_of(commit, commits) if commit.undoes is not None else commit for commit in reversed(commits))
+        named = (c.task for c in told if c.draft is not None and c.task is not None)
         for task in tuple(dict.fromkeys(named))[:_LATEST]:
             try:
                 settled.journal(open_dossier(space, TaskId(task), clock))

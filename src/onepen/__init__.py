@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from .orchestrator.diagnosis import DoctorResult as DoctorResult
     from .orchestrator.errors import OrchestratorFault as OrchestratorFault
     from .orchestrator.gateway.account import Caps as Caps
+    from .orchestrator.past import HistoryResult as HistoryResult
+    from .orchestrator.past import UndoResult as UndoResult
+    from .orchestrator.past import WhyResult as WhyResult
     from .orchestrator.requests import BrokeOff as BrokeOff
     from .orchestrator.requests import ChatBegun as ChatBegun
     from .orchestrator.requests import ChatRequest as ChatRequest
@@ -62,7 +65,6 @@ if TYPE_CHECKING:
     from .orchestrator.results import DelegateResult as DelegateResult
     from .orchestrator.results import DraftsResult as DraftsResult
     from .orchestrator.results import DraftView as DraftView
-    from .orchestrator.results import HistoryResult as HistoryResult
     from .orchestrator.results import OrchestratorView as OrchestratorView
     from .orchestrator.results import SearchResult as SearchResult
     from .orchestrator.results import StatusResult as StatusResult
@@ -200,11 +202,13 @@ __all__ = [
     "ToolUse",
     "TurnEvent",
     "TurnResult",
+    "UndoResult",
     "Usage",
     "UsageResult",
     "UsageTotals",
     "Verdict",
     "View",
+    "WhyResult",
     "Words",
     "Workspace",
     "WorkspaceSettings",
@@ -241,6 +245,7 @@ _HOMES = {
     "orchestrator.tally": ("UsageResult",),
     "orchestrator.settings.models": ("Models", "Resolver", "Served"),
     "orchestrator.chat.answer": ("TurnResult",),
+    "orchestrator.past": ("HistoryResult", "UndoResult", "WhyResult"),
     "orchestrator.requests": (
         "BrokeOff",
         "ChatBegun",
@@ -264,7 +269,6 @@ _HOMES = {
         "DelegateResult",
         "DraftView",
         "DraftsResult",
-        "HistoryResult",
         "OrchestratorView",
         "SearchResult",
         "StatusResult",

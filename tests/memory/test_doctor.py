@@ -1,6 +1,7 @@
 import fcntl
 import json
 import os
+import tempfile
 import time
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -197,6 +198,69 @@ def test_files_of_projects_and_their_entries(root: Path) -> None:
     assert ("projects/_index.md", 7, "file_missing", "error") not in found(root)
 
 
+def test_a_projects_files_that_cannot_be_listed_keep_nothing_else_from_being_examined(
+    root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(root, "projects/loom.md", "# Loom\n")
+    (root / "projects/loom").symlink_to(tmp_path_factory.mktemp("outside"))
+    monkeypatch.setattr("onepen.memory.exam.shelf.MAX_PROJECT_FILES", 2)
+    for name in "abc":
+        put(root, f"projects/kiln/{name}.txt", name)
+    assert found(root) == [
+        ("projects/kiln", 0, "files_too_many", "warning"),
+        ("projects/loom", 0, "link_leads_out", "error"),
+        ("projects/loom.md", 0, "card_unindexed", "error"),
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_what_may_not_be_read_is_told_with_its_place() -> None:
+    with tempfile.TemporaryDirectory(prefix="onepen-test-") as made:
+        root = Path(made)
+        init(root, id="abcdefgh", name="", today=date(2026, 11, 29))
+        put(root, "projects/kiln.md", KILN)
+        put(root, "projects/_index.md", INDEX)
+        put(root, "projects/kiln/notes.txt", "x")
+        for path in (root, *root.rglob("*")):
+            os.chown(path, 65534, 65534)
+        (root / "projects/kiln").chmod(0)
+        (root / "BRIEF.md").chmod(0)
+        os.seteuid(65534)
+        try:
+            told = found(root)
+        finally:
+            os.seteuid(0)
+    assert told == [("BRIEF.md", 0, "unreadable", "error"), ("projects/kiln", 0, "folder_unusable", "error")]
+
+
+def test_half_of_a_merge_conflict_is_a_warning(root: Path) -> None:
+    put(root, "BRIEF.md", "German.\n>>>>>>> 1a2b3c4 brief\n")
+    assert found(root) == [("BRIEF.md", 2, "conflict_marker", "warning")]
+
+
+def test_what_has_grown_too_large_for_prompts_is_told(root: Path) -> None:
+    put(root, "MEMORY.md", "A sentence that was learned. " * 250)
+    put(root, "projects/kiln.md", KILN + "A sentence about the kiln. " * 1_300)
+    assert found(root) == [
+        ("MEMORY.md", 0, "note_over_budget", "warning"),
+        ("projects/kiln.md", 0, "card_over_budget", "info"),
+    ]
+    put(root, "RULES.md", "Cite what you say. " * 800)
+    told = {(path, kind) for path, _, kind, _ in found(root)}
+    assert {("./", "layers_over_budget"), ("RULES.md", "note_over_budget")} <= told
+
+
+def test_lines_that_git_has_to_know_are_missed_only_under_git(root: Path) -> None:
+    (root / ".gitattributes").unlink()
+    put(root, ".gitignore", "node_modules/\n")
+    assert found(root) == []
+    (root / ".git").mkdir()
+    assert found(root) == [
+        (".gitattributes", 0, "git_lines_missing", "warning"),
+        (".gitignore", 0, "git_lines_missing", "warning"),
+    ]
+
+
 DAY = "- 14:05+01:00 [note] called Ana\n- 15:00+01:00 [note] fired\n"
 
 
@@ -226,6 +290,16 @@ def commit(number: int, key: str | None, *changes: TextChange) -> str:
     )
     json.loads(text)
     return text + "\n"
+
+
+def test_days_that_no_commit_has_sealed_are_one_line(root: Path) -> None:
+    for day in ("2026-11-27", "2026-11-28", "2026-11-29", "2026-11-30"):
+        put(root, f"memory/{day}.md", DAY)
+    sealed(root, DAY)
+    assert found(root) == []  # nothing was committed since, so nothing was to seal them
+    put(root, "logs/commits-2026-11.jsonl", commit(1, None).replace("2026-11-29T", "2026-11-30T"))
+    assert found(root) == [("memory", 0, "day_unsealed", "info")]
+    assert "2 days, 2026-11-27 to 2026-11-28" in examine(View(open_workspace(root)))[0].message
 
 
 def fired(at: int, day: int) -> tuple[TextChange, ...]:

@@ -16,8 +16,8 @@ from onepen.memory.history import (
     parse_commits,
     read_commits,
     sort_key,
-    undone,
 )
+from onepen.memory.undone import undone
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 

@@ -1,6 +1,8 @@
 """What hands, merges and crashes do to staging/: nothing is overwritten, nothing vanishes, every word is true."""
 
 import json
+import os
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -8,6 +10,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from onepen.memory.workspace import Space
+from onepen.orchestrator.chat.store import damaged
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import DelegateResult, TaskView
 from onepen.orchestrator.service import Service
@@ -246,3 +250,36 @@ def test_a_workspace_as_input_comes_without_what_onepen_made(service: Service, r
     copies = {p.name for p in (root / "staging" / other.task / "inputs" / root.name).iterdir()}
     assert "OPS.md" in copies and not copies & {"staging", "logs", "cache", ".onepen"}
     assert any("staging: onepen's own files" in name for name in other.left_out)
+
+
+def test_what_is_left_of_a_task_is_told_by_kind(make_service: MakeService, root: Path, task: TaskView) -> None:
+    folder = root / "staging" / task.task
+    (folder / "1/transcript.jsonl").write_text("{")
+    (root / "staging/t1abc").mkdir()
+    (root / "chats").mkdir(exist_ok=True)
+    (root / "chats/2026-11-29-k3x9abce.jsonl").write_text("{")
+    told = {(p.path, p.kind, p.level) for p in make_service(script=[]).doctor().problems}
+    assert {
+        (f"staging/{task.task}/1/transcript.jsonl", "transcript_unreadable", "error"),
+        ("staging/t1abc", "task_unfinished", "info"),
+        ("chats/2026-11-29-k3x9abce.jsonl", "chat_damaged", "warning"),
+    } <= told
+    (folder / "task.md").write_text("---\n")
+    told = {(p.path, p.kind, p.level) for p in make_service(script=[]).doctor().problems}
+    assert (f"staging/{task.task}/task.md", "task_unreadable", "error") in told
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_chat_that_may_not_be_read_is_told() -> None:
+    with tempfile.TemporaryDirectory(prefix="onepen-test-") as made:
+        root = Path(made)
+        root.chmod(0o755)
+        (root / "chats").mkdir()
+        chat = root / "chats/2026-11-29-k3x9abcd.jsonl"
+        chat.touch(mode=0)
+        os.seteuid(65534)
+        try:
+            [problem] = damaged(Space(root, None))
+        finally:
+            os.seteuid(0)
+    assert (problem.path, problem.kind) == (f"chats/{chat.name}", "chat_unreadable")

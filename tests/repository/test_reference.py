@@ -46,10 +46,10 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["wire", "socket", "tasks", "policy", "commands", "python", "settings"])
+@pytest.mark.parametrize("page", ["wire", "socket", "tasks", "policy", "commands", "python", "settings", "problems"])
 def test_a_page_that_is_made_from_code_is_what_would_be_made_now(page: str) -> None:
     pages = generate().PAGES
-    assert len(pages) == 7
+    assert len(pages) == 8
     path = f"reference/{page}.md"
     assert (DOCS / path).read_text(encoding="utf-8") == pages[path](), "run: make docs"
 

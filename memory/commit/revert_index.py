@@ -1,0 +1,111 @@
+"""The indexes after a commit was taken back: they follow the cards as they are now, and say again what they said.
+
+An index is not put back as text, since other cards were changed in it meanwhile. Entry by entry: one that still says
+what the commit made it say, says what it said before; one that somebody has changed since stays. Pure.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ..history import TextChange
+from ..index.entry import IndexEntry, entry_key, parse_entry
+from ..index.index import Index, IndexedCard, parse_index
+from ..index.one_block import changed_block
+from ..index.reconcile import reconcile
+from ..text.document import Document
+
+_HEADING = re.compile(r"## \[.*\]\(([^\s()<>/#?]+)\.md\)")
+_KEEP_STATUS = ""
+
+
+@dataclass
+class Said:
+    """What an index said of one card before a commit, and what the commit made it say."""
+
+    before: dict[str, IndexEntry] = field(default_factory=dict)
+    after: dict[str, IndexEntry] = field(default_factory=dict)
+    block: IndexedCard | None = None
+
+
+@dataclass(frozen=True)
+class Turned:
+    """A card before a commit was taken back and after; None where it isn't there."""
+
+    before: Document | None
+    after: Document | None
+
+
+def said_of(changes: Iterable[TextChange]) -> Mapping[str, Said]:
+    """What the pieces of an index tell, card by card."""
+    found: dict[str, Said] = {}
+    for change in changes:
+        for entries, text in (("before", change.old), ("after", change.new)):
+            for line in text.splitlines():
+                heading = _HEADING.match(line)
+                if heading is not None:
+                    found.setdefault(heading[1], Said())
+                key, entry = entry_key(line), parse_entry(line)
+                if key is not None and entry is not None:
+                    getattr(found.setdefault(key[0], Said()), entries)[key[1]] = entry[0]
+        for block in parse_index(change.old).cards:
+            found[block.id].block = block
+    return found
+
+
+def reverted_index(text: str, said: Mapping[str, Said], cards: Mapping[str, Turned], gone: Iterable[str]) -> str:
+    """The index as it will be; `cards` are all that it is about, `gone` the places of files ("card/path") that go."""
+    dropped = {tuple(one.split("/", 1)) for one in gone}
+    for card in sorted({*said, *cards}):
+        turned = cards.get(card, Turned(None, None))
+        files = frozenset(path for owner, path in dropped if owner == card)
+        text = changed_block(text, card, _change(card, said.get(card, Said()), turned, files))
+    return text
+
+
+def _change(card: str, said: Said, turned: Turned, files: frozenset[str]) -> Callable[[Index], Index]:
+    def change(index: Index) -> Index:
+        if turned.after is None:
+            return index.without_card(card) if turned.before is not None else index
+        standing = _entries(index, card)
+        index = _without_new(index, card, said, standing)
+        index = reconcile(index, {card: turned.after}, only=card)
+        index = _with_old(index, card, said, standing, turned.after)
+        return _without_orphans(index, card, turned, files)
+
+    return change
+
+
+def _entries(index: Index, card: str) -> dict[str, IndexEntry]:
+    block = index.card(card)
+    return {} if block is None else {entry.section_id: entry for entry in block.entries}
+
+
+def _without_new(index: Index, card: str, said: Said, standing: Mapping[str, IndexEntry]) -> Index:
+    """Without the entries that the commit made and nobody changed: what follows can then be made in their place."""
+    for name, entry in said.after.items():
+        if name not in said.before and standing.get(name) == entry:
+            index = index.without_entry(card, name)
+    return index
+
+
+def _with_old(index: Index, card: str, said: Said, standing: Mapping[str, IndexEntry], document: Document) -> Index:
+    """With what the index said before, where it says what the commit made of it or what was just made by itself."""
+    known = {section.id for section in document.sections}
+    now = _entries(index, card)
+    for name, entry in said.before.items():
+        was = standing.get(name)
+        ours = was == said.after.get(name) if was is not None else name not in now or now[name].auto
+        if ours and (entry.link is not None or name in known):
+            index = index.with_entry(card, entry, link=entry.link)
+    return index
+
+
+def _without_orphans(index: Index, card: str, turned: Turned, files: frozenset[str]) -> Index:
+    """Without the entries of sections and files that go with this, whatever they say by now."""
+    left = {section.id for section in turned.after.sections} if turned.after is not None else set()
+    went = {section.id for section in turned.before.sections} - left if turned.before is not None else set()
+    for name, entry in _entries(index, card).items():
+        if name in (files if entry.link is not None else went):
+            index = index.without_entry(card, name)
+    return index

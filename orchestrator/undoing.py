@@ -1,0 +1,69 @@
+"""How a commit is taken back: which one is meant, what the pen makes of it, and the draft that then waits again."""
+
+from ..memory.clock import Clock
+from ..memory.history import Commit, read_commits
+from ..memory.ids import BadId, TaskId
+from ..memory.undoable import NothingToUndo, last_undoable
+from ..memory.undone import root_of
+from ..memory.view import View
+from ..memory.workspace import Space
+from .commit import Scribe
+from .history import find
+from .past import UndoResult
+from .tasks.dossier import NOT_OPENED, Scope, open_dossier
+from .tasks.settle import Settled
+from .views import written
+
+
+class Undoing:
+    """Takes commits back in the name of `who`."""
+
+    def __init__(self, view: View, clock: Clock, who: str) -> None:
+        self._view = view
+        self._clock = clock
+        self._who = who
+
+    def meant(self, commit: str | None, space: Space, scope: Scope) -> tuple[Space, str]:
+        """The commit that an id means, wherever `scope` lets it be; without one, the last of the space."""
+        if commit is not None:
+            found_in, found, _ = find(self._view, scope, commit)
+            return found_in, found.id
+        last = last_undoable(read_commits(self._view, space))
+        if last is None:
+            raise NothingToUndo(f"client {space.client}" if space.client else "the house's own space")
+        return space, last.id
+
+    def carry_out(
+        self, scribe: Scribe, space: Space, id_: str, key: str | None, *, allow_secret: bool = False
+    ) -> UndoResult:
+        """Takes the commit back with this pen, once for a key; raises what `Scribe.undo` raises."""
+        before = None if key is None else scribe.done(space, key)
+        if before is None:
+            scribe.reconcile((space,))
+        commits = read_commits(self._view, space)
+        undone = next(commit for commit in commits if commit.id == (id_ if before is None else before.undoes))
+        commit = before or scribe.undo(space, undone, commits, self._who, key=key, allow_secret=allow_secret)
+        drafts = () if scribe.rehearsed else self._waiting_again(space, root_of(undone, commits))
+        return UndoResult(
+            commit=None if scribe.rehearsed else commit.id,
+            paths=commit.paths,
+            undone=undone.id,
+            what=undone.what,
+            diff=written(commit),
+            drafts=drafts,
+            notices=scribe.notices(),
+            dry_run=scribe.rehearsed,
+        )
+
+    def _waiting_again(self, space: Space, root: Commit) -> tuple[str, ...]:
+        """Journals in the task of a draft what became of it; the draft, if it waits again.
+
+        What can't be journalled now (a task that was tidied away) leaves memory as it is: the history decides.
+        """
+        if root.draft is None or root.task is None:
+            return ()
+        try:
+            dossier = Settled(self._view).journal(open_dossier(space, TaskId(root.task), self._clock))
+        except (*NOT_OPENED, BadId, OSError):
+            return ()
+        return tuple(str(d.id) for d in dossier.state.drafts if d.id == root.draft and d.status == "waiting")
