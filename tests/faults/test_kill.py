@@ -1,6 +1,7 @@
 """F1: a process that commits is killed as it enters a system call, at one after the other."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -34,8 +35,11 @@ def test_killed_between_two_parts_of_one_write(most: int, ground: Ground, tally:
     points = [
         p for p in ground.hands.points(ground.again(), to=ground.to, drip=700) if p.call in ("write", "fdatasync")
     ]
+    behind = [p for before, p in pairwise(points) if "redo/log" in before.shown]  # part of a record is written
+    records = [p for p in behind if "redo/log" in p.shown and p.call == "write"]
+    others = [p for p in points if p not in records]
     with tally("kill points in short writes", min(most, 30)) as kills:
-        for point in spread(points, most):
+        for point in (*spread(records, most // 2), *spread(others, most // 2)):
             fault = Fault(point)
             with kills.point(fault):
                 ended = ground.hands.order(ground.again(), to=ground.to, drip=700, fault=fault)
