@@ -1,6 +1,6 @@
 """A clock that stands still until it is told to move."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 
 class FixedClock:
@@ -15,9 +15,9 @@ class FixedClock:
 
     def now(self) -> datetime:
         now = self._now
-        self._now += self._step
+        self.move(self._step)
         return now
 
     def move(self, by: timedelta) -> None:
-        """Moves the clock, forwards or backwards."""
-        self._now += by
+        """Moves the clock, forwards or backwards, by so much real time: an hour may come twice on its face."""
+        self._now = (self._now.astimezone(UTC) + by).astimezone(self._now.tzinfo)
