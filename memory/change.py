@@ -55,6 +55,7 @@ class Change:
     with cards that were edited by hand: with all of them, or with those whose paths within the space are in `cards`.
     Every commit seals past days that have no seal yet; with `seal` it is made for that alone.
     `reverts` is what the commit `undoes` did, to be taken back.
+    `tombstone` is a client that is removed for good, in a change of the house; its files are removed after it.
     """
 
     client: ClientId | None
@@ -79,3 +80,4 @@ class Change:
     seal: bool = False
     reverts: tuple[TextChange, ...] = ()
     undoes: str | None = None
+    tombstone: ClientId | None = None

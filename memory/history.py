@@ -32,7 +32,7 @@ _ID = re.compile(r"c([1-9][0-9]{0,17})-([0-9a-z]{6})")
 _PREFIX = re.compile(r"c([1-9][0-9]{0,17})(?:-([0-9a-z]{0,6}))?")
 _UPDATED = re.compile(r"^updated:[ \t]*\d{4}-\d{2}-\d{2}[ \t]*\r?\n?", re.MULTILINE)
 _NAMED = re.compile(r'"id"\s*:\s*"(c[1-9][0-9]{0,17}-[0-9a-z]{6})"')
-_SELDOM = frozenset({"undoes", "whole", "behind"})
+_SELDOM = frozenset({"undoes", "whole", "behind", "pruned"})
 LOG_NAME = re.compile(r"commits-\d{4}-\d{2}\.jsonl")
 
 
@@ -82,7 +82,7 @@ class Commit:
     """One commit as its log tells it; `paths` are relative to the workspace, `time` is ISO 8601 with its offset.
 
     `undoes` is the commit that it undid: that one's key can be used again. `removed` are those of the paths whose files
-    it took away.
+    it took away. Of one that is `pruned` the text is gone on purpose: what it did, and the changes.
     """
 
     v: int
@@ -100,6 +100,7 @@ class Commit:
     paths: tuple[str, ...]
     changes: tuple[TextChange, ...]
     removed: tuple[str, ...] = ()
+    pruned: bool = False
 
 
 def commit_id(sequence: int, machine: str) -> str:
@@ -119,12 +120,24 @@ def commit_json(commit: Commit) -> str:
 
     What only some commits have stands in the lines of those alone.
     """
-    found = {name: value for name, value in asdict(commit).items() if value is not None or name not in _SELDOM}
+    found = {name: value for name, value in asdict(commit).items() if name not in _SELDOM or value not in (None, False)}
     found["changes"] = [
         {name: value for name, value in change.items() if name not in _SELDOM or value not in (None, False)}
         for change in found["changes"]
     ]
     return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+
+
+def without_twins(commits: Iterable[Commit]) -> tuple[Commit, ...]:
+    """The commits without those that are there pruned, too: text that was taken out doesn't come back by a merge."""
+    every = tuple(commits)
+    gone = {_mark(commit) for commit in every if commit.pruned}
+    return tuple(commit for commit in every if commit.pruned or _mark(commit) not in gone) if gone else every
+
+
+def _mark(commit: Commit) -> tuple[str, str | None, str, str]:
+    """What a commit and the same one pruned have in common, and two that only share an id have not."""
+    return commit.id, commit.key, commit.time, commit.who
 
 
 def parse_commits(text: str, path: str = "logs/commits.jsonl") -> tuple[tuple[Commit, ...], tuple[Problem, ...]]:
@@ -186,7 +199,11 @@ def doubled_ids(commits: Iterable[tuple[str, Commit]]) -> tuple[Problem, ...]:
     """
     first: dict[str, Commit] = {}
     problems: list[Problem] = []
-    for path, commit in commits:
+    every = tuple(commits)
+    kept = set(without_twins(commit for _, commit in every))
+    for path, commit in every:
+        if commit not in kept:
+            continue
         other = first.setdefault(commit.id, commit)
         if other != commit:
             message = (
@@ -203,7 +220,12 @@ def is_index(path: str) -> bool:
 
 
 def same_change(one: Commit, other: Commit) -> bool:
-    """Whether two commits did the same to memory; indexes, which follow the cards, and dates of change aside."""
+    """Whether two commits did the same to memory; indexes, which follow the cards, and dates of change aside.
+
+    Of one that is pruned nobody can tell any more, and it is taken for the same.
+    """
+    if one.pruned or other.pruned:
+        return True
     told = _told(one)
     return told == _told(other) and (bool(told) or one.what == other.what)
 
@@ -266,7 +288,7 @@ def _told(commit: Commit) -> set[tuple[str, str | None, str, str]]:
 
 
 def _ordered(commits: Iterable[Commit]) -> tuple[Commit, ...]:
-    return tuple(sorted(commits, key=lambda commit: sort_key(commit.id)))
+    return tuple(sorted(without_twins(commits), key=lambda commit: sort_key(commit.id)))
 
 
 def _is_log(space: Space, path: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .errors import MemoryFault
 from .ids import BadId, CardId, ClientId, TaskId
 from .target import CardTarget, Shelf, Target
+from .tombstone import TOMBSTONES, Tombstone, tombstones
 
 if TYPE_CHECKING:
     from .settings import WorkspaceSettings  # brings pydantic: a command that only asks the orchestrator needs none
@@ -36,6 +37,15 @@ class NoSuchClient(MemoryFault):
     def __init__(self, client: str, known: tuple[str, ...]) -> None:
         names = ", ".join(known) if known else "none yet"
         super().__init__(f"client {client}: not in this workspace (known: {names})", hint=f"onepen add client {client}")
+
+
+class ClientRemoved(NoSuchClient):
+    """Raised for a client that was removed for good, whether or not a merge brought files of it back."""
+
+    def __init__(self, tombstone: Tombstone) -> None:
+        day = tombstone.time[:10]
+        MemoryFault.__init__(self, f"client {tombstone.client}: was removed on {day} ({TOMBSTONES})")
+        self.tombstone = tombstone
 
 
 @dataclass(frozen=True)
@@ -89,21 +99,37 @@ class Workspace:
         return Space(self.root, None)
 
     def clients(self) -> tuple[ClientId, ...]:
-        """The clients that have a folder, sorted; a folder whose name is no id is left to `doctor`."""
-        return tuple(sorted(_ids(self.root / "clients")))
+        """The clients that have a folder, sorted, without those that were removed.
+
+        A folder whose name is no id is left to `doctor`.
+        """
+        found = sorted(_ids(self.root / "clients"))
+        gone = tombstones(self.root) if found else {}
+        return tuple(client for client in found if client not in gone)
 
     def space(self, client: str | None) -> Space:
         """The space of a client (None: the house's own).
 
-        Raises BadId or NoSuchClient.
+        Raises BadId, NoSuchClient or ClientRemoved.
         """
         if client is None:
             return self.house
         known = self.clients()
         name = ClientId(client)
         if name not in known:
-            raise NoSuchClient(name, known)
+            raise self.absent(name)
         return Space(self.root, name)
+
+    def require(self, client: ClientId, *, new: bool) -> None:
+        """Raise NoSuchClient for a client that has no folder, unless it is `new`, and ClientRemoved for one removed."""
+        tombstone = tombstones(self.root).get(client)
+        if tombstone is not None or not (new or Space(self.root, client).folder.is_dir()):
+            raise self.absent(client)
+
+    def absent(self, client: ClientId) -> NoSuchClient:
+        """Why there is no such client: it never was, or it was removed."""
+        tombstone = tombstones(self.root).get(client)
+        return NoSuchClient(client, self.clients()) if tombstone is None else ClientRemoved(tombstone)
 
     def spaces(self) -> tuple[Space, ...]:
         """The house's space, then every client's."""

@@ -134,6 +134,9 @@ class Scribe:
         told_before = self._told if told else ()
         loan = Scribe(self._view, self._pen, known, lender=lender, told=told_before, witness=self.witness)
         loan.reconciled = list(self.reconciled) if told else []
+        if isinstance(self._pen, Pen):
+            with loan._noting():
+                self._pen.bury()
         return loan
 
     @property
@@ -172,6 +175,14 @@ class Scribe:
             if commit is not None:
                 self.reconciled.append(commit)
                 self._saw(commit)
+
+    @contextmanager
+    def upkeep(self) -> Iterator[Pen]:
+        """The pen itself, for what no commit does: it is ours, and the redo log is empty. A rehearsal has none."""
+        assert isinstance(self._pen, Pen), "a rehearsal removes nothing"
+        with self._noting():
+            self._pen.settle()
+            yield self._pen
 
     def carry_out(
         self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined

@@ -66,6 +66,15 @@ class NoSuchCardHere(OrchestratorFault):
         super().__init__(f"card {card!r}: not in {where}{offer}", hint=there)
 
 
+class ClientAtWork(OrchestratorFault):
+    """Raised when a client is to be removed while sub-agents work for it."""
+
+    exit_code = 5
+
+    def __init__(self, client: str, tasks: tuple[str, ...]) -> None:
+        super().__init__(f"client {client}: {', '.join(tasks)} still runs; nothing was removed", hint="onepen down")
+
+
 class AttemptTaken(OrchestratorFault):
     """Raised when an attempt's folder is there before the attempt is: nothing is written into it."""
 

@@ -85,6 +85,8 @@ KINDS: Mapping[str, tuple[Kind, ...]] = {
              "remove it; `--fix` moves those of onepen's own to `.onepen/aside/`", True),
         Kind("link_leads_out", ("error",), "a link leads out of the space, so it is neither read nor written",
              "put a file in its place"),
+        Kind("client_removed", ("warning",), "files of a client that was removed are there again, as after a merge; "
+             "nobody reads them", "the next command that writes removes them"),
         Kind("client_is_link", ("error",), "a client's folder is a link, so it is not read", "put a folder there"),
         Kind("not_a_file", ("error",), "a folder, pipe or device stands where a file should be", "move it away"),
         Kind("folder_missing", ("error",), "a folder of the workspace is gone", f"{_BACKUP}, or `onepen init .`"),

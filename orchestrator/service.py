@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from ..memory.clock import Clock
 from ..memory.workspace import Space, Workspace
 from .chat.answer import TurnResult
+from .clearing import Clearer
 from .errors import BadReason, BadRequest, DraftNotEditable
-from .keeping import Keeper
 from .requests import (
     ChatRequest,
     Confirm,
@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 
-class Service(Keeper):
+class Service(Clearer):
     """Everything a person can ask of one workspace. Built by `compose.build_service`.
 
     `user` is the person's login, as it stands in the history; `setup` gives the settings of requests that bring none.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from ..memory.clock import Clock
 from ..memory.ids import AgentId, CardId, ClientId, check_title, id_from_title
 from ..memory.target import CardTarget, Shelf
-from ..memory.workspace import Space, Workspace
+from ..memory.workspace import ClientRemoved, Space, Workspace
 from .diagnosis import FixResult
 from .errors import BadRequest, IdIsTaken
 from .reader import Reader
@@ -73,6 +73,9 @@ class Writer(Reader):
         def add(scribe: "Scribe", key: str | None) -> "Commit":
             if client in self.workspace.clients():
                 raise IdIsTaken("client", client, f"clients/{client} is there already")
+            if isinstance(gone := self.workspace.absent(client), ClientRemoved):
+                day = gone.tombstone.time[:10]
+                raise IdIsTaken("client", client, f"a client of this id was removed on {day}, and its id with it")
             planned = plan_client(client, name)
             return scribe.add_client(client, name, planned, self._who, key=key, allow_secret=allow_secret)
 

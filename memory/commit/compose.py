@@ -25,6 +25,7 @@ from ..target import BadTarget, CardTarget, FileTarget, Shelf, parse_target
 from ..text.card import CardExists, EditRefused, NoSuchCard, NothingToChange, apply_edit, with_status
 from ..text.daylog import day_file, log_line, parse_seals, seal, seal_json
 from ..text.document import Document, parse_document
+from ..tombstone import TOMBSTONES, Tombstone, tombstone_json
 from ..view import HEADINGS, UnreadableText, as_text, card_ids, log_days
 from ..workspace import SHELVES, Space
 from .reach import may_remove, may_write
@@ -168,6 +169,9 @@ def compose(
         raise NothingToChange("everything is as it should be already")
     turns = [_turn(path, desk.before[path], data) for path, data in desk.after.items() if data != desk.before[path]]
     additions, sealed_all = _day_log(space, source, lines, now, id, seal_days or change.seal, passed_over)
+    if change.tombstone is not None:
+        stone = Tombstone(change.tombstone, now.isoformat(timespec="seconds"), change.who, id)
+        additions.append(_fresh_lines(source, TOMBSTONES, [tombstone_json(stone)]))
     if not turns and not additions:
         raise NothingToChange("all past days are sealed already")
     commit = _commit(change, space, desk, turns, additions, id, now)

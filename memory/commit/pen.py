@@ -72,8 +72,9 @@ from ..problem import Problem
 from ..room import REDO_LOG, RoomUnfit, inspect_room
 from ..text.refusal import EditRefused, NothingToChange
 from ..view import UnreadableText
-from ..workspace import NoSuchClient, Space, Workspace
+from ..workspace import Space, Workspace
 from . import laid, machine
+from .burial import bury_all
 from .compose import Composed, EntryWithoutSection, IdTaken, PutRefused, RemoveRefused, compose
 from .identity import folder_name
 from .ledger import Ledger
@@ -86,6 +87,7 @@ from .recovery import Rollforward, follow, roll_forward
 from .redo import ForeignRedo, RedoDamaged, encode
 from .redo_log import RedoLog, SyncInDoubt
 from .removal import take_out
+from .shorten import shorten_logs
 from .standing import Standing
 
 __all__ = [
@@ -263,6 +265,20 @@ class Pen:
         """The commit of a space that was made under this key."""
         return self._ledger.commit_of(space, key)
 
+    def prune_history(self, space: Space, before: date) -> int:
+        """Take the text out of a space's commits from before a day, and say how many; raises what `settle` raises."""
+        self.settle()
+        return shorten_logs(self._workspace.root, space, before, self._disk)
+
+    def bury(self) -> None:
+        """Remove what is there of clients that were removed; `recovered` tells of it."""
+        self._done.problems += bury_all(self._workspace.root, self.settle, self._disk)
+
+    def settle(self) -> None:
+        """Make sure that the pen is ours and the redo log empty; raises PenLost, RecoveryNeeded or an OSError."""
+        self._fence()
+        self.checkpoint()
+
     def tidy(self) -> None:
         """Checkpoint where it can be done; where not, it is said in `recovered`."""
         if self._doubt is None and not self._closed:
@@ -339,6 +355,7 @@ class Pen:
             self._done.problems.append(Problem(".onepen", 0, "machine_room_made", "info", message))
         self._count()
         machine.keep_ballast(room, self._disk)
+        self.bury()
 
     def _recover(self, records: tuple[Record, ...]) -> None:
         commits = [commit for record in records for commit in record.commits]
@@ -472,10 +489,9 @@ def brought_into_line(
 
 def space_of(workspace: Workspace, change: Change) -> Space:
     """The space that a change is for; raises NoSuchClient where it is not there and the change doesn't make it."""
-    space = Space(workspace.root, change.client)
-    if change.client is not None and not change.puts and not space.folder.is_dir():
-        raise NoSuchClient(change.client, workspace.clients())
-    return space
+    if change.client is not None:
+        workspace.require(change.client, new=bool(change.puts))
+    return Space(workspace.root, change.client)
 
 
 def _reason(error: OSError) -> str:

@@ -8,6 +8,7 @@ import re
 
 from ..ids import AgentId, BadId, ClientId
 from ..target import BadTarget, parse_target
+from ..tombstone import TOMBSTONES
 
 _NOTES = frozenset({"SOUL.md", "USER.md", "RULES.md", "OPS.md", "AGENTS.md", "BRIEF.md", "MEMORY.md", "PERSONA.md"})
 _INDEXES = frozenset({"projects/_index.md", "research/_index.md", "agents/_index.md"})
@@ -18,6 +19,8 @@ _LOG = re.compile(r"logs/(?:commits|seals)-\d{4}-\d{2}\.jsonl")
 
 def may_write(path: str) -> bool:
     """Whether a workspace path is one that a commit writes."""
+    if path == TOMBSTONES:
+        return True
     if path.startswith("clients/"):
         client, _, inner = path.removeprefix("clients/").partition("/")
         return _is_id(ClientId, client) and _in_space(inner)

@@ -5,7 +5,7 @@ the rest from being examined; only damage in the redo log ends it, since then no
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..commit.machine import read_counters
 from ..commit.place import unsettled
@@ -17,6 +17,7 @@ from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
 from ..room import REDO_LOG, ROOM, RoomUnfit
 from ..target import Shelf
+from ..tombstone import Tombstone, tombstones
 from ..view import UnreadableText, View, read_file
 from ..workspace import SHELVES, Space
 from .agents import agent_problems
@@ -145,8 +146,15 @@ def _clients(view: View) -> Iterator[Problem]:
     folder = view.workspace.root / "clients"
     names = [name for name in names_in(folder) if not name.startswith(".")]
     yield from name_problems("clients/", names, ending="")
+    gone: Mapping[str, Tombstone] = {str(client): stone for client, stone in tombstones(view.workspace.root).items()}
     for name in names:
-        if (folder / name).is_symlink():
+        if (stone := gone.get(name)) is not None:
+            message = (
+                f"this client was removed on {stone.time[:10]}, and files of it are there again, as after a merge: "
+                "nobody reads them, and the next command that writes removes them"
+            )
+            yield Problem(f"clients/{name}", 0, "client_removed", "warning", message)
+        elif (folder / name).is_symlink():
             message = "a client's folder must be a folder, not a link: it is not read"
             yield Problem(f"clients/{name}", 0, "client_is_link", "error", message)
 

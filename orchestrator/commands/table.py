@@ -7,7 +7,7 @@ Importing it is cheap: what a command needs is imported when it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import configuring, examining, keeping, past, process, reading, talking, trusting, working, writing
+from . import configuring, examining, keeping, past, process, pruning, reading, talking, trusting, working, writing
 
 
 @dataclass(frozen=True)
@@ -267,6 +267,18 @@ ROWS: tuple[Row, ...] = (
         "Put a card to rest: prompts leave it out, search still finds it; --undo brings it back.",
         ("onepen archive kiln", "onepen archive kiln --undo"),
         _COMMITTED,
+    ),
+    Row(
+        "prune",
+        pruning.prune,
+        "Remove finished tasks, their transcripts, the text of old commits; with --client ID alone all of a client.",
+        (
+            "onepen prune --dry-run",
+            "onepen prune --staging-older 30d --history-older 1y",
+            "onepen prune --client acme",
+        ),
+        "{pruned: [{client, kind, before, count, files, bytes}], bytes, dry_run}; --client alone {client, title, "
+        "cards, days, chats, tasks, waiting, commits, files, bytes, commit, dry_run}",
     ),
     Row(
         "usage",

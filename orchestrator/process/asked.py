@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ...memory.exam.remedy import Fix
 from ...memory.wording import in_words
+from ..pruned import PruneWish
 from ..requests import ChatRequest, DelegateRequest
 from ..settings.setup import NOTHING, Setup
 from .protocol import Garbled, Line
@@ -76,6 +77,18 @@ class Undo(Args):
     allow_secret: bool = False
 
 
+class Prune(Args):
+    """What is to be removed of finished work."""
+
+    wish: PruneWish
+
+
+class RemoveClient(Args):
+    """A client of whom all is to be removed."""
+
+    client: str
+
+
 class Approve(Args):
     """Drafts to commit; `sha256` vouches for the one that is named."""
 
@@ -137,6 +150,8 @@ SHORT: Mapping[str, type[Args]] = {
     "add_agent": AddAgent,
     "archive": Archive,
     "undo": Undo,
+    "prune": Prune,
+    "remove_client": RemoveClient,
     "approve": Approve,
     "reject": Reject,
     "fix": PutRight,

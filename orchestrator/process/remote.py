@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..chat.answer import TurnResult
     from ..diagnosis import FixResult
     from ..past import UndoResult
+    from ..pruned import PruneResult, PruneWish, RemovalResult
     from ..requests import ChatRequest, OnEvent, ProgressLine
     from ..results import CommitResult, DecisionResult, DelegateResult, TaskView
     from ..settings.setup import Setup
@@ -57,6 +58,12 @@ class Remote:
 
     def undo(self, commit: str | None = None, *, dry_run: bool = False, **options: object) -> "UndoResult":
         return cast("UndoResult", self._short("undo", dry_run, commit=commit, **options))
+
+    def prune(self, wish: "PruneWish") -> "PruneResult":
+        return cast("PruneResult", self._short("prune", dry_run=False, wish=wish))
+
+    def remove_client(self, client: str) -> "RemovalResult":
+        return cast("RemovalResult", self._short("remove_client", dry_run=False, client=client))
 
     def approve(self, ids: Sequence[str], *, sha256: str | None = None, dry_run: bool = False) -> "DecisionResult":
         return cast("DecisionResult", self._short("approve", dry_run, ids=tuple(ids), sha256=sha256))

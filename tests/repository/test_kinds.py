@@ -15,6 +15,7 @@ ROOMS = ("memory", "staging", "orchestrator")
 NOTICES = {
     "machine_room_mended", "machine_room_made", "redo_made", "redo_torn", "redo_rolled_forward", "redo_pending",
     "checkpoint_failed", "not_reconciled", "passed_over", "pen_held", "kept_instead", "chat_line_unreadable",
+    "client_buried", "not_buried",
 }  # fmt: skip
 # Written as names in the source, not as words.
 NAMED = {"journal_damaged", "journal_line_unreadable", "usage_unreadable", "seal_unreadable", *get_args(DriftKind)}
