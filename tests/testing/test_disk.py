@@ -26,6 +26,16 @@ def test_after_the_stop_nothing_reaches_the_disk(tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
 
 
+def test_it_is_armed_later(tmp_path: Path) -> None:
+    disk = BreakingDisk()
+    files.append(tmp_path / "a", b"x", disk=disk)
+    disk.arm(2, error=errno.EIO)
+    with pytest.raises(OSError, match="a"):
+        files.append(tmp_path / "a", b"yy", disk=disk)
+    files.append(tmp_path / "a", b"z", disk=disk)
+    assert (tmp_path / "a").read_bytes() == b"xz"
+
+
 def test_an_error_comes_once_or_for_good(tmp_path: Path) -> None:
     once = BreakingDisk(1, error=errno.EIO)
     with pytest.raises(OSError, match="a"):

@@ -31,6 +31,10 @@ class BreakingDisk(Disk):
         """Whether the operation at which it breaks was reached."""
         return self._at is not None and self.count >= self._at
 
+    def arm(self, after: int, *, error: int | None = None, for_good: bool = False) -> None:
+        """Break at the `after`-th operation from now on (from 1)."""
+        self._at, self._error, self._for_good = self.count + after, error, for_good
+
     def _step(self, what: str) -> None:
         if self._breaks(what):
             self._break(what)
