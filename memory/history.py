@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 VERSION = 1
 _ID = re.compile(r"c([1-9][0-9]{0,17})-([0-9a-z]{6})")
 _PREFIX = re.compile(r"c([1-9][0-9]{0,17})(?:-([0-9a-z]{0,6}))?")
-_UPDATED = re.compile(r"^updated:[ \t]*\d{4}-\d{2}-\d{2}[ \t]*\r?\n?", re.MULTILINE)
+UPDATED = re.compile(r"^updated:[ \t]*\d{4}-\d{2}-\d{2}[ \t]*\r?\n?", re.MULTILINE)
 _NAMED = re.compile(r'"id"\s*:\s*"(c[1-9][0-9]{0,17}-[0-9a-z]{6})"')
 _SELDOM = frozenset({"undoes", "whole", "behind", "pruned"})
 LOG_NAME = re.compile(r"commits-\d{4}-\d{2}\.jsonl")
@@ -65,8 +65,8 @@ class AmbiguousCommit(MemoryFault):
 class TextChange:
     """Text that went and text that came, whole lines; `section` is the id of the section it stands in, if any.
 
-    `whole`: the file itself came or went. Where text only went, `behind` are the lines after which it stood ("": the
-    beginning), so that its place can be found again; None where a history doesn't tell.
+    `whole`: the file itself came or went. Where text only went, `behind` are the lines after which it stood (blank
+    ones: the beginning), so that its place can be found again; None where a history doesn't tell.
     """
 
     path: str
@@ -280,7 +280,7 @@ def find_commit(commits: Sequence[Commit], prefix: str) -> Commit:
 
 def _told(commit: Commit) -> set[tuple[str, str | None, str, str]]:
     told = {
-        (change.path, change.section, _UPDATED.sub("", change.old), _UPDATED.sub("", change.new))
+        (change.path, change.section, UPDATED.sub("", change.old), UPDATED.sub("", change.new))
         for change in commit.changes
         if not is_index(change.path)
     }

@@ -31,6 +31,7 @@ from ..workspace import SHELVES, Space
 from .reach import may_remove, may_write
 from .record import Addition, FileChange, Line, Removal, Rewrite, Turn
 from .splice import splices
+from .taking_back import take_back
 from .text_change import text_changes
 
 _CARD_PATH = re.compile(r"(?:projects|research)/[^/]+\.md")
@@ -117,6 +118,9 @@ class _Desk:
         if self.read(path) != data:
             self.after[path] = data
 
+    def names(self, folder: str) -> set[str]:
+        return self.source.names(folder)
+
     def remove(self, path: str) -> None:
         self.after[path] = None
 
@@ -149,6 +153,8 @@ def compose(
     Raises EditRefused (and its kinds), BadLogText, UnreadableText, LinkLeadsOut or an OSError.
     """
     desk = _Desk(source)
+    if change.reverts:
+        take_back(desk, space, change.reverts, now.date(), partial(_check_free, desk, space))
     for remove in change.removes:
         _remove(desk, space, remove)
     for put in change.puts:
@@ -429,6 +435,7 @@ def _commit(
         v=VERSION,
         id=id,
         key=change.key,
+        undoes=change.undoes,
         time=now.isoformat(timespec="seconds"),
         who=change.who,
         what=" ".join(change.what.split()),

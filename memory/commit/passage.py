@@ -61,7 +61,7 @@ class Standing:
         return Place(min(self._starts[first + lines], place.end), place.end)
 
     def anchor(self, offset: int) -> str:
-        """The fewest lines before `offset` by which the place can be found again; "" for the beginning."""
+        """The fewest lines before `offset` by which the place can be found again; blank ones for the beginning."""
         last = bisect_right(self._starts, offset) - 1
         first = bisect_right(self._starts, self.body_start) - 1
         at = last
@@ -70,8 +70,14 @@ class Standing:
             lines = self._bare[at:last]
             if any(line.strip() for line in lines) and (len(lines) >= _LONGEST_ANCHOR or len(self._runs(lines)) == 1):
                 return "".join(f"{line}\n" for line in lines)
-        lines = self._bare[first:last]
-        return "".join(f"{line}\n" for line in lines) if any(line.strip() for line in lines) else ""
+        return "".join(f"{line}\n" for line in self._bare[first:last])
+
+    def beginning(self, blank: str) -> Place:
+        """The place at the beginning of the body, behind as many blank lines as there are of those that were there."""
+        first = at = bisect_right(self._starts, self.body_start) - 1
+        while at - first < blank.count("\n") and at < len(self._bare) - 1 and not self._bare[at].strip():
+            at += 1
+        return Place(max(self._starts[at], self.body_start), max(self._starts[at], self.body_start))
 
     def _region(self, section: str | None) -> tuple[int, int]:
         whole = (0, len(self.text))

@@ -6,20 +6,17 @@ something else, nothing is done: whoever asked is told, and can look. A file tha
 it was; one that went comes back only where nothing has taken its place. Pure.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from ..history import TextChange, is_index
+from ..history import UPDATED, TextChange, is_index
 from ..ids import BadId
 from ..target import BadTarget, CardTarget, NoteTarget, parse_target
 from ..text.card import dated, with_newlines
 from ..text.document import newline_of, parse_document
 from ..text.refusal import EditRefused
 from .passage import Place, Standing, bare_lines
-
-_UPDATED = re.compile(r"^updated:[ \t]*\d{4}-\d{2}-\d{2}[ \t]*\r?\n?", re.MULTILINE)
 
 
 class RevertRefused(EditRefused):
@@ -94,14 +91,14 @@ def _whole(path: str, change: TextChange, now: str | None) -> str | None:
 
 def _same(one: str, other: str) -> bool:
     """Whether two texts are the same, line ends and the date of the last change aside."""
-    return _UPDATED.sub("", one.replace("\r\n", "\n")) == _UPDATED.sub("", other.replace("\r\n", "\n"))
+    return UPDATED.sub("", one.replace("\r\n", "\n")) == UPDATED.sub("", other.replace("\r\n", "\n"))
 
 
 def _cut(path: str, standing: Standing, change: TextChange) -> _Cut | None:
     """Where one piece stands, and what stood there; None for one that is about the date alone."""
     old, new = change.old, change.new
     if change.section is None and standing.is_document:
-        old, new = _UPDATED.sub("", old), _UPDATED.sub("", new)
+        old, new = UPDATED.sub("", old), UPDATED.sub("", new)
         if old == new:
             return None
     where = path if change.section is None else f"{path}, section {change.section}"
@@ -116,8 +113,8 @@ def _place(standing: Standing, new: str, change: TextChange, where: str) -> Plac
         return _only(standing.places(new, change.section), where, "what was written there")
     if change.behind is None:
         raise RevertRefused(where, "the history doesn't tell where the text stood that was taken out")
-    if not change.behind:
-        return Place(standing.body_start, standing.body_start)
+    if not change.behind.strip():
+        return standing.beginning(change.behind)
     around = standing.places(change.behind + new, change.section)
     found = _only(around, where, "the line behind which the text stood")
     return standing.behind(found, len(bare_lines(change.behind)))

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 
 from ..history import TextChange
 from ..index.entry import IndexEntry, entry_key, parse_entry
-from ..index.index import Index, IndexedCard, parse_index
+from ..index.index import Index
 from ..index.one_block import changed_block
 from ..index.reconcile import reconcile
 from ..text.document import Document
 
 _HEADING = re.compile(r"## \[.*\]\(([^\s()<>/#?]+)\.md\)")
-_KEEP_STATUS = ""
 
 
 @dataclass
@@ -25,7 +24,6 @@ class Said:
 
     before: dict[str, IndexEntry] = field(default_factory=dict)
     after: dict[str, IndexEntry] = field(default_factory=dict)
-    block: IndexedCard | None = None
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,6 @@ def said_of(changes: Iterable[TextChange]) -> Mapping[str, Said]:
                 key, entry = entry_key(line), parse_entry(line)
                 if key is not None and entry is not None:
                     getattr(found.setdefault(key[0], Said()), entries)[key[1]] = entry[0]
-        for block in parse_index(change.old).cards:
-            found[block.id].block = block
     return found
 
 
@@ -68,10 +64,11 @@ def _change(card: str, said: Said, turned: Turned, files: frozenset[str]) -> Cal
         if turned.after is None:
             return index.without_card(card) if turned.before is not None else index
         standing = _entries(index, card)
-        index = _without_new(index, card, said, standing)
+        # First, so that the entry of a heading that gets its old name back keeps its place.
         index = reconcile(index, {card: turned.after}, only=card)
         index = _with_old(index, card, said, standing, turned.after)
-        return _without_orphans(index, card, turned, files)
+        index = _without_orphans(index, card, turned, files)
+        return _without_new(index, card, said)
 
     return change
 
@@ -81,23 +78,27 @@ def _entries(index: Index, card: str) -> dict[str, IndexEntry]:
     return {} if block is None else {entry.section_id: entry for entry in block.entries}
 
 
-def _without_new(index: Index, card: str, said: Said, standing: Mapping[str, IndexEntry]) -> Index:
-    """Without the entries that the commit made and nobody changed: what follows can then be made in their place."""
-    for name, entry in said.after.items():
-        if name not in said.before and standing.get(name) == entry:
-            index = index.without_entry(card, name)
-    return index
-
-
 def _with_old(index: Index, card: str, said: Said, standing: Mapping[str, IndexEntry], document: Document) -> Index:
     """With what the index said before, where it says what the commit made of it or what was just made by itself."""
     known = {section.id for section in document.sections}
     now = _entries(index, card)
+    made = {(entry.summary, entry.keywords) for entry in said.after.values()}
     for name, entry in said.before.items():
-        was = standing.get(name)
-        ours = was == said.after.get(name) if was is not None else name not in now or now[name].auto
+        was, there = standing.get(name), now.get(name)
+        if was is not None:
+            ours = was == said.after.get(name)
+        else:
+            ours = there is None or there.auto or (there.summary, there.keywords) in made
         if ours and (entry.link is not None or name in known):
             index = index.with_entry(card, entry, link=entry.link)
+    return index
+
+
+def _without_new(index: Index, card: str, said: Said) -> Index:
+    """Without the entries that the commit made and nobody changed."""
+    for name, entry in _entries(index, card).items():
+        if name not in said.before and said.after.get(name) == entry and not entry.auto:
+            index = index.without_entry(card, name)
     return index
 
 

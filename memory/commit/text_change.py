@@ -1,12 +1,16 @@
 """What the history tells of a changed file: the text that went and came, with the section it stands in."""
 
-from ..history import TextChange
+from collections.abc import Sequence
+
+from ..history import UPDATED, TextChange, is_index
 from ..target import CardTarget
 from ..text.card import CardEdit
 from ..text.document import Document, parse_document
 from ..workspace import Space
+from .passage import Standing
 from .record import Removal, Turn
-from .splice import splices
+from .revert import is_document
+from .splice import Splice, splices
 
 
 def text_changes(
@@ -19,17 +23,36 @@ def text_changes(
     path = turn.path
     try:
         if turn.before is None or isinstance(turn, Removal):
-            return (TextChange(path, None, before.decode(), after.decode()),)
-        if edit is not None and path == space.path(edit.target):
-            return _of_document(path, before.decode(), after.decode())
+            return (TextChange(path, None, before.decode(), after.decode(), whole=True),)
+        if is_document(path.removeprefix(space.prefix)):
+            old, new = before.decode(), after.decode()
+            return (*_of_front(path, old, new), *_of_body(path, old, new))
         section = edit.target.card if edit is not None and isinstance(edit.target, CardTarget) else None
-        return tuple(TextChange(path, section, p.old.decode(), p.new.decode()) for p in turn.pieces)
+        if is_index(path):  # it follows the cards, so nothing of it is ever looked for by its place
+            return tuple(TextChange(path, section, p.old.decode(), p.new.decode()) for p in turn.pieces)
+        return _of_lines(path, before, after.decode(), turn.pieces)
     except UnicodeDecodeError:
         return ()
 
 
-def _of_document(path: str, before: str, after: str) -> tuple[TextChange, ...]:
-    """The pieces of the body: the dates in the front matter are the pen's own."""
+def _of_front(path: str, before: str, after: str) -> tuple[TextChange, ...]:
+    """The pieces of the front matter; the date in it is the pen's own."""
+    old, new = (UPDATED.sub("", text[: parse_document(text).body_start]) for text in (before, after))
+    return _of_lines(path, old.encode(), new, splices(old.encode(), new.encode()))
+
+
+def _of_lines(path: str, before: bytes, after: str, pieces: Sequence[Splice]) -> tuple[TextChange, ...]:
+    changes: list[TextChange] = []
+    shift = 0
+    for piece in pieces:
+        old, new = piece.old.decode(), piece.new.decode()
+        behind = None if new.strip() else _behind(after, len(before[: piece.offset].decode()) + shift)
+        changes.append(TextChange(path, None, old, new, behind=behind))
+        shift += len(new) - len(old)
+    return tuple(changes)
+
+
+def _of_body(path: str, before: str, after: str) -> tuple[TextChange, ...]:
     old_document, new_document = parse_document(before), parse_document(after)
     body = old_document.body.encode()
     changes: list[TextChange] = []
@@ -41,9 +64,15 @@ def _of_document(path: str, before: str, after: str) -> tuple[TextChange, ...]:
             section = _section_at(new_document, at + shift + _blank(new))
         else:
             section = _section_at(old_document, at + old_document.body_start + _blank(old))
-        changes.append(TextChange(path, section, old, new))
+        behind = None if new.strip() else _behind(after, at + shift, is_document=True)
+        changes.append(TextChange(path, section, old, new, behind=behind))
         shift += len(new) - len(old)
     return tuple(changes)
+
+
+def _behind(text: str, at: int, *, is_document: bool = False) -> str:
+    """The lines before a place at which nothing stands now, by which it can be found again."""
+    return Standing(text, is_document=is_document).anchor(at)
 
 
 def _blank(text: str) -> int:

@@ -254,6 +254,13 @@ ROWS: tuple[Row, ...] = (
         f"{{commits: [{{{_COMMIT}, diff?}}]}}",
     ),
     Row(
+        "undo",
+        past.undo,
+        "Take a commit back by a new one: what it wrote goes, what it took away comes back, the rest stays.",
+        ("onepen undo", "onepen undo c42 --dry-run", "onepen undo c42-k3x9ab --yes"),
+        "{commit, paths, undone, what, diff, drafts, dry_run}",
+    ),
+    Row(
         "why",
         past.why,
         "Say where a sentence of memory comes from: which commits brought it, by whom, from which sources.",

@@ -437,7 +437,7 @@ def test_a_card_goes_with_its_block_and_a_file_with_its_line(workspace: Workspac
             ("projects/_index.md", "- [data/2026/cones.csv](kiln/data/2026/cones.csv) — Table of cones.\n")
         ]
         gone = pen.commit(removal(workspace, "projects/kiln.md"))
-        assert gone.changes[0] == TextChange("projects/kiln.md", None, KILN, "")
+        assert gone.changes[0] == TextChange("projects/kiln.md", None, KILN, "", whole=True)
     assert read(workspace, "projects/_index.md") == INDEX.partition("## [Kiln")[0] + loom.removeprefix("\n")
     assert {p.name for p in (root / "projects").iterdir()} == {"_index.md", "loom.md"}
     assert read_commits(View(workspace), workspace.house)[-1] == gone

@@ -1,7 +1,11 @@
 """The history, where a sentence comes from, and commits taken back: typed line by line, and killed between lines."""
 
 import json
+import random
+from collections.abc import Container
 from pathlib import Path
+
+import pytest
 
 from onepen.testing.story import Line, Story
 
@@ -60,3 +64,82 @@ def test_the_history_of_a_file_of_a_day_and_of_one_commit(tmp_path: Path) -> Non
             Line("onepen -C ws history c999", code=2, says="not in this space's history"),
             Line("onepen -C ws history --since tomorrow", code=2, says="not a day"),
         )
+
+
+UNDO = (
+    *BEGIN,
+    *APPROVED,
+    "cp ws/memory/*-*-*.md day.md",
+    "cat ws/projects/_index.md > index.md",
+    "onepen -C ws log 'called Ana'",
+    Line("onepen -C ws undo </dev/null", code=3, says="name it (next: onepen undo c"),
+    Line("yes | onepen -C ws undo", code=3),
+    Line("onepen -C ws undo $STORY_C --dry-run", says="nothing was written"),
+    f"grep -q '{SAID}' ws/projects/kiln.md",
+    Line("onepen -C ws undo ${STORY_C%-*}", says="waits again. Next: onepen show"),
+    "onepen -C ws doctor",
+    f"test $(grep -c '{SAID}' ws/projects/kiln.md) = 0",
+    f"test $(grep -c '{SAID}' ws/projects/_index.md) = 0",
+    "cat day.md ws/memory/*-*-*.md | sort | uniq -d | sort > twice; sort day.md | cmp - twice",
+    "grep -q 'undone. projects/kiln.md' ws/memory/*-*-*.md",
+    Line("onepen -C ws undo $STORY_C", code=1, says="it is undone already, by c"),
+    Line("onepen -C ws history", says="(undone) projects/kiln.md"),
+    Line("onepen -C ws drafts", says="waiting"),
+    # The key is free: the same draft, shown before and unchanged, is committed once more, however often it is approved.
+    "STORY_E=$(onepen -C ws approve $STORY_D --json | field commit); test $STORY_E != $STORY_C",
+    Line("onepen -C ws approve $STORY_D", says="was committed before"),
+    f"test $(grep -c '{SAID}' ws/projects/kiln.md) = 1",
+    "onepen -C ws doctor",
+    "STORY_U=$(onepen -C ws undo --yes --json | field commit)",
+    f"test $(grep -c '{SAID}' ws/projects/kiln.md) = 0",
+    Line(f"onepen -C ws why '{SAID}'", says="(undone by "),
+    "onepen -C ws undo $STORY_U",
+    Line("onepen -C ws history", says="done again: projects/kiln.md: appended"),
+    f"test $(grep -c '{SAID}' ws/projects/kiln.md) = 1",
+    Line("onepen -C ws approve $STORY_D", says="was committed before"),
+    Line("onepen -C ws undo c1", code=1, says="undo the newest of them first (next: onepen undo c"),
+    Line("onepen -C ws undo c1 --json", code=1, says='"hint": "onepen undo c'),
+    Line("onepen -C ws undo $(onepen -C ws history --json | field commits.1.id)", code=1),
+    "onepen -C ws doctor",
+)  # fmt: skip
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("kill", [(), pytest.param(range(100), marks=pytest.mark.long)])
+def test_a_draft_is_undone_approved_again_and_undone(kill: Container[int], tmp_path: Path) -> None:
+    """Field case 76: undone, approved twice, or killed: the change stands once in card, index and day log."""
+    with Story(tmp_path) as story:
+        story.tell(*UNDO, kill=kill)
+        commits = json.loads(story.run("onepen -C ws history --json").out)["commits"]
+        assert len({commit["id"] for commit in commits}) == len(commits)
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("rounds", [4, pytest.param(20, marks=pytest.mark.long)])
+def test_kills_between_accept_and_commit_and_in_the_middle_of_an_undo(rounds: int, tmp_path: Path) -> None:
+    """Field case 76: kill -9 at random moments, of the command or of the orchestrator, then the same again."""
+    moments = random.Random(76)
+    with Story(tmp_path) as story:
+        story.tell(*BEGIN, "onepen -C ws show $STORY_D")
+        card, index = story.workspace / "projects/kiln.md", story.workspace / "projects/_index.md"
+        for number in range(rounds):
+            there = card.read_text().count(SAID)
+            act = "undo --yes" if there else "approve $STORY_D $STORY_D"
+            moment = moments.uniform(0.05, 0.9)
+            if number % 2:
+                story.tell("onepen -C ws up")
+                victim = story.orchestrator()
+                story.run(f"onepen -C ws {act} & sleep {moment}; kill -9 {victim}; wait")
+            else:
+                story.kill()
+                story.run(f"onepen -C ws {act} & sleep {moment}; kill -9 $!; wait")
+            story.tell("onepen -C ws log 'and on'", "onepen -C ws doctor")
+            if card.read_text().count(SAID) == there:  # it had not begun
+                story.tell(f"onepen -C ws {act}", "onepen -C ws doctor")
+            assert (card.read_text().count(SAID), index.read_text().count(SAID)) == (1 - there, 1 - there)
+            commits = json.loads(story.run("onepen -C ws history --json --limit 1000").out)["commits"]
+            made = [one for one in commits if one["draft"] is not None]
+            assert [one["undone_by"] is None for one in made].count(True) == 1 - there
+            assert len(made) == number // 2 + 1
+            days = "".join(path.read_text() for path in (story.workspace / "memory").glob("2*.md"))
+            assert days.count("[draft]") == len(made) and days.count("[undone]") == (number + 1) // 2
