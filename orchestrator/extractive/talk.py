@@ -25,6 +25,7 @@ _WHERE = ["cards", "log", "research"]  # an earlier chat that asked the same is 
 NO_PROSE = "(The offline model quotes what stands in memory; it writes no prose.)"
 
 _MOST_LINES = 5
+_UNSURE = 3  # hits that are read although only the heading above them may answer
 _BOOKED = re.compile(r"- \S+ \[(?:added|draft)\] ")  # that a card came into being answers nothing
 _HIT = re.compile(r"(?P<path>[^\n:]+):(?P<line>[1-9]\d*)(?: \((?P<day>[\d-]+)\))?: (?P<text>.*)")
 
@@ -56,9 +57,11 @@ def next_blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
     parts = [q.text for q in questions(told.words)][:MOST_QUESTIONS] or [told.words]
     if not told.hits:
         return tuple(_call(told, k, "search_history", {"query": part, "where": _WHERE}) for k, part in enumerate(parts))
-    chosen = [_answering(part, hits) for part, hits in zip(parts, told.hits, strict=False)]
-    if not told.pages and (reads := tuple(_reads(told, [hit for part in chosen for hit in part]))):
-        return reads
+    chosen = [_answering(part, hits, told.pages) for part, hits in zip(parts, told.hits, strict=False)]
+    if not told.pages:
+        unsure = [hits[:_UNSURE] for some, hits in zip(chosen, told.hits, strict=False) if not some]
+        if reads := tuple(_reads(told, [hit for hits in (*chosen, *unsure) for hit in hits])):
+            return reads
     rows: list[str] = []
     for part, hits in zip(parts, chosen, strict=False):
         if len(parts) > 1:
@@ -98,16 +101,28 @@ def _hits(content: str) -> Iterator[_Hit]:
             yield _Hit(match["path"], int(match["line"]), match["text"])
 
 
-def _answering(question: str, hits: Sequence[_Hit]) -> tuple[_Hit, ...]:
-    """The hits that hold enough of what was asked, headings that only repeat it left out; best first."""
+def _answering(question: str, hits: Sequence[_Hit], pages: Mapping[str, Mapping[int, str]]) -> tuple[_Hit, ...]:
+    """The hits that hold enough of what was asked, by themselves or else with the heading that they were read under."""
+    by_themselves = _holding(question, hits, {})
+    return by_themselves or _holding(question, hits, {hit: _heading(hit, pages.get(hit.path, {})) for hit in hits})
+
+
+def _holding(question: str, hits: Sequence[_Hit], headings: Mapping[_Hit, str]) -> tuple[_Hit, ...]:
+    """The same, headings that only repeat the question left out; best first."""
     wanted = set(asked(question))
-    share = {hit: len(wanted & set(terms(f"{hit.text} {hit.path}"))) / len(wanted) if wanted else 0.0 for hit in hits}
+    texts = {hit: f"{hit.text} {hit.path} {headings.get(hit, '')}" for hit in hits}
+    share = {hit: len(wanted & set(terms(text))) / len(wanted) if wanted else 0.0 for hit, text in texts.items()}
     said = set(terms(question))
     plain = [h for h in hits if not (is_heading(h.text) and said.issuperset(terms(h.text)))]
     best = max((share[hit] for hit in plain), default=0.0)
     if best < ANSWERING:
         return ()
     return tuple(hit for hit in plain if share[hit] >= max(ANSWERING, NEAR * best))[: 2 * MOST_QUOTES]
+
+
+def _heading(hit: _Hit, lines: Mapping[int, str]) -> str:
+    """The nearest heading above a line that was read."""
+    return next((lines[n] for n in sorted(lines, reverse=True) if n < hit.line and is_heading(lines[n])), "")
 
 
 def _reads(told: _Told, hits: Sequence[_Hit]) -> Iterator[Block]:

@@ -58,3 +58,9 @@ def test_a_quote_that_stands_twice_is_shown_once_and_one_line_is_no_range(offlin
 def test_a_title_alone_and_a_line_about_a_new_card_answer_nothing(offline: Parlour) -> None:
     offline.service.add_project("Tall chimney")
     assert offline.turn("How tall is the chimney?").answer.startswith("Nothing in what I read answers this.")
+
+
+def test_a_line_under_a_heading_that_was_asked_for_answers(offline: Parlour) -> None:
+    offline.service.add_project("Studio", text="# Studio\n\n## Glaze\nCeladon since May.\n")
+    result = offline.turn("Which glaze?")
+    assert "Celadon since May." in result.answer and "projects/studio.md:" in result.answer
