@@ -302,6 +302,7 @@ class Editing(BreakingDisk):
 
 
 def test_a_save_between_reading_and_writing_is_kept(start: Path) -> None:
+    """F11: a person's save right before the swap stays, and what was due lies beside it."""
     workspace = again(start)
     with Pen.open(workspace, CLOCK, disk=Editing()) as pen:
         pen.commit(CHANGE)

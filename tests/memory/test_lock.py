@@ -125,6 +125,7 @@ def written(workspace: Workspace) -> list[str]:
 
 
 def test_a_holder_whose_lock_file_was_deleted_writes_no_more(workspace: Workspace) -> None:
+    """F15: it notices before its next commit, also when another one has taken the pen."""
     pen = Pen.open(workspace, CLOCK, wait=0)
     (workspace.machine_room / "pen.lock").unlink()
     with pytest.raises(PenLost, match="removed or replaced") as caught:

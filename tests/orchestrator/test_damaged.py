@@ -208,6 +208,7 @@ def test_the_bytes_that_a_person_vouches_for_pass_at_once(
 def test_a_section_that_moved_since_these_bytes_were_shown_is_shown_again_once(
     service: Service, root: Path, kiln: Path, task: TaskView
 ) -> None:
+    """F29: a yes counts for what was shown."""
     _retarget(root, task, "- fire at 1200\n")
     sha = service.show(task.drafts[0].id).drafts[0].sha256
     kiln.write_text(kiln.read_text().replace("- fire at 1200\n", "- fire at 1200\n- slowly\n"))

@@ -102,7 +102,7 @@ def test_delegate_killed_at_many_random_moments(tmp_path: Path, options: tuple[s
 
 
 def approvals(tmp_path: Path, count: int) -> None:
-    """Kills `approve` instead: what was answered is in memory, and in the end each draft is there once."""
+    """F29: kills `approve` instead: what was answered is in memory, and in the end each draft is there once."""
     onepen = Program(tmp_path)
     onepen.ok("init", "ws")
     ws = tmp_path / "ws"

@@ -429,6 +429,7 @@ def test_show_counts_as_showing(service: Service, root: Path, cones: Path) -> No
 
 
 def test_approving_twice_gives_the_same_commit(service: Service, root: Path, cones: Path) -> None:
+    """F29: a second yes commits nothing twice."""
     [task] = delegate(service, inputs=(cones,)).tasks
     first = service.approve([task.drafts[0].id]).decisions[0]
     before = snapshot(root)
@@ -509,6 +510,7 @@ def test_findings_of_a_committed_draft_are_those_it_was_committed_with(
 def test_memory_that_moved_on_makes_a_conflict_that_a_person_can_solve(
     service: Service, root: Path, cones: Path
 ) -> None:
+    """F11: a card was edited between draft and commit."""
     tasks = [delegate(service, inputs=(cones,), target="research/cones.md").tasks[0] for _ in range(2)]
     first, second = (task.drafts[0] for task in tasks)
     assert service.approve([first.id]).exit_code == 0

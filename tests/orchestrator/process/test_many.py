@@ -32,6 +32,7 @@ def day_log(onepen: Program) -> list[str]:
 
 @pytest.mark.parametrize("many", [6, pytest.param(50, marks=pytest.mark.long)])
 def test_of_many_that_start_at_once_one_runs_and_the_others_are_its_clients(many: int, tmp_path: Path) -> None:
+    """F14: 6, and 50, at once."""
     onepen = Program(tmp_path)
     onepen.ok("init", "ws")
     ended = at_once(onepen, *[("up", "--json")] * many)

@@ -39,6 +39,7 @@ def redo_swapped(room: Path, other: Path) -> None:
 
 @pytest.mark.parametrize("harm", [lock_deleted, lock_replaced, redo_deleted, redo_swapped])
 def test_it_notices_before_the_next_commit_and_ends(harm: Callable[[Path, Path], None], tmp_path: Path) -> None:
+    """F15: of a lock or a redo log that is deleted or swapped under it."""
     onepen = Program(tmp_path)
     for name in ("ws", "other"):
         onepen.ok("init", name)
