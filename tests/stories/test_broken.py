@@ -85,7 +85,7 @@ def test_in_a_chat_nothing_of_a_broken_reply_is_done_or_said_twice(
         {"turn": 1, "reply": [WRITE], "usage": USAGE},
         {"reply": "Noted.", "usage": USAGE},
     ]
-    with MessagesApi(rules) as api, Story(tmp_path, api.env) as story:
+    with MessagesApi(rules) as api, Story(tmp_path, api.env, limit=200) as story:
         ran = story.tell(*BEGIN, ASK, "onepen -C ws usage --client acme --json", kill=range(100))
         told, usage = ran[-2].json, ran[-1].json["totals"]
         assert (told["answer"], len(told["commits"]), told["calls"]) == ("Noted.", 1, 2)
@@ -117,7 +117,7 @@ def test_a_worker_runs_no_call_of_a_broken_reply(
     wrong = {"tool": "write_draft", "input": {"title": "Half", "text": "# Half\n"}}
     writes = {"turn": 1, "reply": [DRAFT], "usage": USAGE}
     rules = [VERDICT, *broken(wrong, *faults), writes, {"reply": [DONE], "usage": USAGE}]
-    with MessagesApi(rules) as api, Story(tmp_path, api.env) as story:
+    with MessagesApi(rules) as api, Story(tmp_path, api.env, limit=200) as story:
         (task,) = story.tell(*BEGIN, WORK, kill=range(100))[-1].json["tasks"]
         assert (task["status"], task["attempts"]) == ("in_review", 1)
         assert [d["target"] for d in task["drafts"]] == ["research/heat.md"]

@@ -73,7 +73,7 @@ def test_what_is_billed_stays_within_the_budget_and_more_money_goes_on_where_it_
 
     A kill before a line changes no figure.
     """
-    with MessagesApi(rules(0.05)) as api, Story(tmp_path, api.env) as story:
+    with MessagesApi(rules(0.05)) as api, Story(tmp_path, api.env, limit=240) as story:
         *_, ran = story.tell(config(1.0), "onepen init ws", Line(delegate(tasks), code=4), kill=range(9))
         told = ran.json["tasks"]
         assert set(Counter(t["status"] for t in told)) == {"in_review", "over_budget"}
@@ -110,7 +110,7 @@ def test_calls_that_are_out_at_a_kill_count_with_the_most_that_they_may_have_cos
     aside for the calls that were out, eight for each kill. And a call that was out is made again.
     """
     budget = 2.0
-    with MessagesApi(rules(0.3)) as api, Story(tmp_path, api.env) as story:
+    with MessagesApi(rules(0.3)) as api, Story(tmp_path, api.env, limit=240) as story:
         *_, ran = story.tell(config(budget), "onepen init ws", delegate(tasks, "--detach"))
         names = [task["task"] for task in ran.json["tasks"]]
         for kill in range(1, kills + 1):

@@ -47,13 +47,19 @@ class LineFailed(AssertionError):
 
 
 class Story:
-    """Lines about the workspace `ws` below `home`; variables that begin with STORY_ live from line to line."""
+    """Lines about the workspace `ws` below `home`; variables that begin with STORY_ live from line to line.
 
-    def __init__(self, home: Path, env: Mapping[str, str] | None = None, workspace: str = "ws") -> None:
+    `limit` is how many seconds one line may take.
+    """
+
+    def __init__(
+        self, home: Path, env: Mapping[str, str] | None = None, workspace: str = "ws", *, limit: float = LIMIT * 2
+    ) -> None:
         self.home = home.resolve()
         self.workspace = self.home / workspace
         self._env = {"PATH": f"{PROGRAM.parent}:{os.environ['PATH']}", "HOME": str(self.home), **(env or {})}
         self._state = self.home / ".story"
+        self._limit = limit
 
     def tell(self, *lines: Line | str, kill: Container[int] = ()) -> list[Ran]:
         """Run the lines in order; before those whose numbers `kill` holds, the orchestrator is killed.
@@ -77,7 +83,7 @@ class Story:
         done = subprocess.run(
             ["bash", "-c", f"{_PRELUDE}\n{text}\n{_POSTLUDE}"],
             cwd=self.home, env={**self._env, "STATE": str(self._state)}, stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=LIMIT * 2,
+            timeout=self._limit,
         )  # fmt: skip
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
