@@ -102,6 +102,8 @@ def built_upon(commit: Commit, commits: Sequence[Commit]) -> tuple[Commit, ...]:
 
 def _nothing_in_it(commit: Commit) -> tuple[str, str | None] | None:
     """Why there is nothing to put back, and what helps; None when there is something."""
+    if commit.pruned:
+        return "its text was pruned from the history", None
     texts = [change for change in commit.changes if not is_index(change.path)]
     inner = [_inner(path) for path in commit.paths]
     if any(path in ("PERSONA.md", "BRIEF.md", "OPS.md") for path in inner):

@@ -87,7 +87,8 @@ def why(view: View, space: Space, text: str) -> WhyResult:
     if not found and not stands:
         found = brought_to_index(commits, text)
     gone = taken_out(commits, text) if found and not stands else None
-    return WhyResult(text, found, stands, undone_of(commits), gone, tuple(lost))
+    pruned = sum(commit.pruned for commit in commits)
+    return WhyResult(text, found, stands, undone_of(commits), gone, tuple(lost), pruned)
 
 
 def _within(commit: Commit, since: date | None, until: date | None) -> bool:

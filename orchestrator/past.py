@@ -40,7 +40,8 @@ class HistoryResult:
 class WhyResult:
     """The answer of `why`: the commits that brought a text, newest first, and where it stands now.
 
-    `brought` that are not `whole` brought only lines of it. `gone` took it out, where it stands nowhere now.
+    `brought` that are not `whole` brought only lines of it. `gone` took it out, where it stands nowhere now. `pruned`
+    counts the commits of the space whose text is gone on purpose: nobody knows what they brought.
     """
 
     text: str
@@ -49,6 +50,7 @@ class WhyResult:
     undone: Mapping[str, str] = field(default_factory=dict)
     gone: Commit | None = None
     notices: tuple[str, ...] = ()
+    pruned: int = 0
 
     @property
     def by_hand(self) -> bool:
@@ -72,6 +74,7 @@ class WhyResult:
             ],
             "by_hand": self.by_hand,
             "taken_out_by": None if self.gone is None else self.gone.id,
+            "pruned": self.pruned,
         }
 
 
@@ -119,4 +122,5 @@ def commit_json(commit: Commit, undone: Mapping[str, str]) -> Json:
         "paths": list(commit.paths),
         "undoes": commit.undoes,
         "undone_by": undone.get(commit.id),
+        "pruned": commit.pruned,
     }

@@ -72,12 +72,19 @@ class Standing:
                 return "".join(f"{line}\n" for line in lines)
         return "".join(f"{line}\n" for line in self._bare[first:last])
 
-    def beginning(self, blank: str) -> Place:
-        """The place at the beginning of the body, behind as many blank lines as there are of those that were there."""
-        first = at = bisect_right(self._starts, self.body_start) - 1
-        while at - first < blank.count("\n") and at < len(self._bare) - 1 and not self._bare[at].strip():
-            at += 1
-        return Place(max(self._starts[at], self.body_start), max(self._starts[at], self.body_start))
+    def beginning(self, behind: str, blank: str) -> Place:
+        """Where blank lines stand at the beginning of the body, behind those that stood there before them."""
+        first = bisect_right(self._starts, self.body_start) - 1
+        at = self._past_blank(first, behind.count("\n"))
+        end = self._past_blank(at, blank.count("\n"))
+        return Place(max(self._starts[at], self.body_start), max(self._starts[end], self.body_start))
+
+    def _past_blank(self, line: int, most: int) -> int:
+        """The first line from this one on that isn't blank, but not more than so many further."""
+        end = line
+        while end - line < most and end < len(self._bare) - 1 and not self._bare[end].strip():
+            end += 1
+        return end
 
     def _region(self, section: str | None) -> tuple[int, int]:
         whole = (0, len(self.text))

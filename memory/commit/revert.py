@@ -114,7 +114,7 @@ def _place(standing: Standing, new: str, change: TextChange, where: str) -> Plac
     if change.behind is None:
         raise RevertRefused(where, "the history doesn't tell where the text stood that was taken out")
     if not change.behind.strip():
-        return standing.beginning(change.behind)
+        return standing.beginning(change.behind, new)
     around = standing.places(change.behind + new, change.section)
     found = _only(around, where, "the line behind which the text stood")
     return standing.behind(found, len(bare_lines(change.behind)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..history import TextChange
 from ..index.entry import IndexEntry, entry_key, parse_entry
-from ..index.index import Index
+from ..index.index import ARCHIVED, Index
 from ..index.one_block import changed_block
 from ..index.reconcile import reconcile
 from ..text.document import Document
@@ -66,11 +66,17 @@ def _change(card: str, said: Said, turned: Turned, files: frozenset[str]) -> Cal
         standing = _entries(index, card)
         # First, so that the entry of a heading that gets its old name back keeps its place.
         index = reconcile(index, {card: turned.after}, only=card)
+        if _rests(turned.after) and not _rests(turned.before):
+            return index.without_entries(card)
         index = _with_old(index, card, said, standing, turned.after)
         index = _without_orphans(index, card, turned, files)
         return _without_new(index, card, said)
 
     return change
+
+
+def _rests(document: Document | None) -> bool:
+    return document is not None and document.front.text("status") == ARCHIVED
 
 
 def _entries(index: Index, card: str) -> dict[str, IndexEntry]:

@@ -29,7 +29,11 @@ def told(result: "HistoryResult", terminal: Terminal) -> str:
 
 def _row(commit: "Commit", undone: Mapping[str, str]) -> tuple[str, ...]:
     mark = "(undone) " if commit.id in undone else ""
-    return (commit.id, _time(commit), one_line(commit.who), mark + one_line(commit.what))
+    return (commit.id, _time(commit), one_line(commit.who), mark + _what(commit))
+
+
+def _what(commit: "Commit") -> str:
+    return "(pruned)" if commit.pruned else one_line(commit.what)
 
 
 def _one(commit: "Commit", result: "HistoryResult", terminal: Terminal) -> Iterator[str]:
@@ -37,7 +41,7 @@ def _one(commit: "Commit", result: "HistoryResult", terminal: Terminal) -> Itera
     yield from _named(
         [
             ("commit", f"{commit.id}  {commit.time}"),
-            ("what", one_line(commit.what)),
+            ("what", _what(commit)),
             ("who", one_line(commit.who)),
             *_origin(commit),
             ("files", one_line(", ".join(commit.paths))),
@@ -48,7 +52,8 @@ def _one(commit: "Commit", result: "HistoryResult", terminal: Terminal) -> Itera
     )
     if result.diff:
         yield "\n" + colours.diff(visible(result.diff).rstrip("\n"), terminal) + "\n"
-    yield f"\nNext: onepen undo {by or commit.id}\n"
+    if not commit.pruned:
+        yield f"\nNext: onepen undo {by or commit.id}\n"
 
 
 def _origin(commit: "Commit") -> Iterator[tuple[str, str]]:
@@ -79,6 +84,8 @@ def explained(result: "WhyResult", terminal: Terminal) -> str:
     elif result.by_hand:
         parts += _lines(result.stands[0], terminal)
         parts.append(f"It stands in {places}{more}. No commit brought it: it was written by hand, not by onepen.\n")
+        if result.pruned:
+            parts.append(f"(Of {count(result.pruned, 'commit')} the text was pruned: one may have brought it.)\n")
     elif result.stands:
         parts.append(f"It stands in {places}{more}.\n")
     elif result.brought:

@@ -43,7 +43,7 @@ EXIT_CODES = (
     (130, "Interrupted."),
 )
 
-_COMMIT = "id, time, who, what, draft, agent, task, reviewer, sources, paths, undoes, undone_by"
+_COMMIT = "id, time, who, what, draft, agent, task, reviewer, sources, paths, undoes, undone_by, pruned"
 _COMMITTED = "{commit, paths, dry_run}"
 _FINDINGS = "findings: [{kind, level, line, message}]"
 _TASKS = (
@@ -266,7 +266,7 @@ ROWS: tuple[Row, ...] = (
         "Say where a sentence of memory comes from: which commits brought it, by whom, from which sources.",
         ('onepen why "Fire at 1220"', 'onepen why "DNS stays at Gandi" --json'),
         f"{{text, commits: [{{{_COMMIT}, whole, where: [{{path, section}}], lines}}], "
-        "stands: [{path, line, text}], by_hand, taken_out_by}",
+        "stands: [{path, line, text}], by_hand, taken_out_by, pruned}",
     ),
     Row(
         "archive",

@@ -1,6 +1,7 @@
 """Commits taken back: a workspace in, an undo, the workspace out; told by the history alone."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -241,6 +242,22 @@ def test_a_status(bench: Bench) -> None:
     assert dateless(bench.files()) == dateless(before)
 
 
+@pytest.mark.parametrize("kind", ["projects", "research"])
+def test_a_card_at_rest(kind: str, bench: Bench) -> None:
+    bench.edit("create", "research/cones.md", text="# Cones\n\n## Heat\n\nCone 6 at 1222.\n")
+    bench.edit("append", "research/cones.md", section="heat", text="And 7 at 1240.\n")
+    before = bench.files()
+    target = parse_target("projects/kiln.md" if kind == "projects" else "research/cones.md")
+    assert isinstance(target, CardTarget)
+    made = bench.commit(Change(None, "archived", "user:ana", status=(target, "archived"), log=(("status", "x"),)))
+    then = bench.files()
+    assert then != before
+    undoing = bench.undo(made)
+    assert dateless(bench.files()) == dateless(before)
+    bench.undo(undoing)
+    assert dateless(bench.files()) == dateless(then)
+
+
 def test_a_note_and_a_summary_that_somebody_changed_since(bench: Bench) -> None:
     made = bench.edit("create", "MEMORY.md", text="- Ana prefers mornings\n")
     more = bench.edit("append", "MEMORY.md", text="- and tea\n")
@@ -348,6 +365,13 @@ def test_the_last_one_that_can_be_undone_goes_backwards(bench: Bench) -> None:
     assert done.value.hint == f"onepen undo {undoing.id}"
     assert root_of(undoing, bench.history) == edit and puts_back(undoing, bench.history)
     assert not puts_back(edit, bench.history)
+
+
+def test_what_was_pruned_can_not_be_undone(bench: Bench) -> None:
+    pruned = replace(bench.edit("append", section="firing", text="- x\n"), changes=(), what="", pruned=True)
+    with pytest.raises(NotUndoable, match="its text was pruned"):
+        check_undoable(pruned, (pruned,))
+    assert last_undoable((pruned,)) is None
 
 
 def test_files_that_are_no_text_can_not_be_undone(bench: Bench) -> None:
