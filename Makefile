@@ -54,7 +54,7 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/session.py README.md docs/tutorial.md
+	$(BIN)/python docs/session.py README.md docs/tutorial.md docs/how-to/git.md
 
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv

@@ -70,8 +70,13 @@ class Lender:
 class Witness(Protocol):
     """Is told of each commit once it stands; what goes wrong there is news, and hurts no commit."""
 
+    @property
+    def wanted(self) -> bool:
+        """Whether it is to be told."""
+        ...
+
     def saw(self, commits: Sequence[Commit]) -> None:
-        """Commits that were made as one."""
+        """Commits that were made as one, and are in their files."""
         ...
 
     def news(self) -> tuple[str, ...]:
@@ -219,7 +224,7 @@ class Scribe:
         return commit
 
     def _saw(self, *commits: Commit) -> None:
-        if self.witness is not None:
+        if self.witness is not None and self.witness.wanted:
             self.witness.saw(commits)
 
     def _had(self, space: Space, state: DraftState, key: str, id_: str) -> tuple[Event, Written | NotWritten]:

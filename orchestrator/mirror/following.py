@@ -23,6 +23,10 @@ class AtOnce:
         self._mirror = mirror
         self._due = False
 
+    @property
+    def wanted(self) -> bool:
+        return self._mirror.wanted
+
     def saw(self, commits: Sequence[Commit]) -> None:
         self._mirror.saw(commits)
         self._due = True
@@ -40,6 +44,7 @@ class AtOnce:
     def close(self) -> None:
         """What nobody was told stands in `status`."""
         self.news()
+        self._mirror.leave()
 
 
 class Behind:
@@ -56,6 +61,10 @@ class Behind:
         self._news: list[str] = []
         self._thread: threading.Thread | None = None
         self._begin()
+
+    @property
+    def wanted(self) -> bool:
+        return self._mirror.wanted
 
     def saw(self, commits: Sequence[Commit]) -> None:
         self._mirror.saw(commits)
@@ -83,6 +92,7 @@ class Behind:
             self._changed.notify()
         if self._thread is not None:
             self._thread.join(_END_SECONDS)
+        self._mirror.leave()
 
     def _run(self) -> None:
         patience: float | None = None

@@ -19,6 +19,7 @@ committed: it becomes a notice, told once, and stands in `status` until git foll
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,8 +67,7 @@ class Mirror:
 
     def saw(self, commits: Sequence[Commit]) -> None:
         """Commits that were made as one and stand now; git will take them as one, too."""
-        if self.wanted:
-            self._memory.saw(commits)
+        self._memory.saw(commits)
 
     @property
     def wanted(self) -> bool:
@@ -83,7 +83,6 @@ class Mirror:
         `told` makes a notice of what was raised.
         """
         if not self._wanted():
-            forget_mirror(self._workspace.root)
             return ()
         notices: list[str] = []
         for _ in range(_TRIES):
@@ -94,6 +93,12 @@ class Mirror:
                 self._caught_up = True
                 return (*notices, *self._stands(None))
         raise GitBusy("the branch moved while a commit was being made, again and again")
+
+    def leave(self) -> None:
+        """Where there is no mirror `status` doesn't tell of one."""
+        if not self.wanted:
+            with suppress(OSError):
+                forget_mirror(self._workspace.root)
 
     def told(self, error: Exception) -> tuple[str, ...]:
         """The notice of why git doesn't follow, if the person wasn't told yet."""

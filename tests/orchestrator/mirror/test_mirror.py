@@ -70,8 +70,8 @@ class _Held:
     """A witness that has git follow when a test wants it."""
 
     def __init__(self, mirror: Mirror) -> None:
-        self._mirror = mirror
         self.saw = mirror.saw
+        self.wanted = True
 
     def news(self) -> tuple[str, ...]:
         return ()
