@@ -27,7 +27,8 @@ if child == 0:
         os._exit(127)
 _, status, usage = os.wait4(child, 0)
 seconds = time.perf_counter() - began
-os.write(report, f"{os.waitstatus_to_exitcode(status)} {usage.ru_maxrss} {seconds}".encode())
+cpu = usage.ru_utime + usage.ru_stime
+os.write(report, f"{os.waitstatus_to_exitcode(status)} {usage.ru_maxrss} {seconds} {cpu}".encode())
 """
 
 
@@ -40,16 +41,20 @@ class ProgramFailed(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a program: wall time in seconds, peak resident memory in bytes, what it wrote to stderr."""
+    """One run of a program: wall time and processor time in seconds, peak resident memory in bytes, its stderr."""
 
     seconds: float
     peak_bytes: int
     stderr: str
+    cpu: float = 0.0
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What several runs of one program came to: seconds (median, least, most) and the median of the memory peaks."""
+    """What several runs of one program came to: seconds (median, least, most), and medians of peak and processor time.
+
+    The processor's time says what a program costs on a machine that is busy with other things, too.
+    """
 
     name: str
     seconds: float
@@ -57,6 +62,7 @@ class Figure:
     most: float
     peak_bytes: int
     runs: int
+    cpu: float = 0.0
 
     def as_json(self) -> dict[str, object]:
         """Milliseconds and mebibytes, rounded as they are printed."""
@@ -65,6 +71,7 @@ class Figure:
             "ms": round(self.seconds * 1000, 1),
             "ms_least": round(self.least * 1000, 1),
             "ms_most": round(self.most * 1000, 1),
+            "cpu_ms": round(self.cpu * 1000, 1),
             "peak_mb": round(self.peak_bytes / 2**20, 1),
             "runs": self.runs,
         }
@@ -91,17 +98,18 @@ def run(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Run:
     with os.fdopen(report_end, "rb") as report, child:
         assert child.stderr is not None
         stderr = child.stderr.read().decode(errors="replace")
-        code, peak, seconds = report.read().decode().split()
+        code, peak, seconds, cpu = report.read().decode().split()
     if int(code) != 0:
         raise ProgramFailed(command, int(code), stderr)
-    return Run(float(seconds), int(peak) * RSS_UNIT, stderr)
+    return Run(float(seconds), int(peak) * RSS_UNIT, stderr, float(cpu))
 
 
 def figure(name: str, runs: Sequence[Run]) -> Figure:
     """Sum up several runs."""
     seconds = [one.seconds for one in runs]
     peak = int(statistics.median(one.peak_bytes for one in runs))
-    return Figure(name, statistics.median(seconds), min(seconds), max(seconds), peak, len(runs))
+    cpu = statistics.median(one.cpu for one in runs)
+    return Figure(name, statistics.median(seconds), min(seconds), max(seconds), peak, len(runs), cpu)
 
 
 def in_turns(programs: Mapping[str, Callable[[], Run]], *, rounds: int) -> tuple[Figure, ...]:

@@ -1,19 +1,26 @@
-"""What reconciling last saw of the shelves, so that a pen that is held for long reads again only what changed since.
+"""What reconciling last saw of the shelves, so that a pen reads again only what changed since.
 
 A card is taken to be as it was when inode, size and both times of its file are. The kernel stamps files by a clock that
 ticks, so a file that changed about when it was looked at could change once more and look the same: such a one is read
 again the next time, and so is whatever is no plain file. An index is known by its content, since the pen itself writes
 it with every card.
+
+It is kept in `.onepen/cache/looked` from one pen to the next, and says of itself what it holds for: an index of this
+content agreed with cards of these stamps. So one that is old, lost or damaged costs a look at every card, and no more.
 """
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..files import sha256
-from ..links import resolve
+from ..files import Disk, replace, sha256
+from ..guard import UnsafeFile, read_beneath
+from ..links import LinkLeadsOut, resolve
+from ..room import ROOM
 from ..view import read_file
 from ..workspace import SHELVES, Space
 from .record import FileChange, Rewrite
@@ -21,7 +28,12 @@ from .record import FileChange, Rewrite
 _TICK = 20_000_000  # nanoseconds; the slowest kernels tick a hundred times a second
 _COARSE = 2_500_000_000  # some file systems keep whole or even seconds
 
-Stamp = tuple[int, int, int, int]
+Stamp = tuple[int, ...]
+"""Inode, size and both times of a file."""
+_Kept = tuple[dict[str, Stamp], dict[str, str | None]]
+CACHE = f"{ROOM}/cache/looked"
+_VERSION = 1
+_MOST = 64 << 20
 
 
 @dataclass
@@ -41,9 +53,14 @@ class Looked:
         self._now = now
         self._stamps: dict[str, Stamp] = {}
         self._indexes: dict[str, str | None] = {}
+        self._kept: _Kept | None = None  # as it lies in the cache; None: not looked at yet
+        self._saved = 0
 
     def look(self, space: Space) -> Glance:
         """What changed since the last look that was kept; raises LinkLeadsOut, UnreadableText or an OSError."""
+        if self._kept is None:
+            self._kept = _read(self._root)
+            self._stamps, self._indexes = dict(self._kept[0]), dict(self._kept[1])
         glance = Glance()
         wanted: list[str] = []
         for shelf in SHELVES:
@@ -85,6 +102,19 @@ class Looked:
                 else:
                     del self._indexes[change.path]
 
+    def save(self, disk: Disk, *, every: float = 0.0) -> None:
+        """Keeps what is known for the next pen, unless that was done less than `every` seconds ago; never raises.
+
+        Call it when nothing that was looked at is still to be brought into line.
+        """
+        known = (self._stamps, self._indexes)
+        if self._kept is None or known == self._kept or self._now() - self._saved < every * 1e9:
+            return
+        with suppress(OSError, LinkLeadsOut):
+            _write(self._root, known, disk)
+            self._kept = (dict(self._stamps), dict(self._indexes))
+            self._saved = self._now()
+
     def _cards(self, folder: str) -> Iterable[tuple[str, Stamp | None]]:
         """The cards of a folder, each with its stamp; None for one that has to be read in any case."""
         moment = self._now()
@@ -95,6 +125,30 @@ class Looked:
                         yield entry.name, _stamp(entry, moment)
         except (FileNotFoundError, NotADirectoryError):
             return
+
+
+def _read(root: Path) -> _Kept:
+    """What an earlier pen kept; nothing where there is none, or one that makes no sense."""
+    try:
+        found = json.loads(read_beneath(root, CACHE, max_bytes=_MOST))
+        if found["v"] != _VERSION:
+            return {}, {}
+        stamps = {str(path): tuple(map(int, stamp)) for path, stamp in found["cards"].items()}
+        indexes = {str(path): None if hash_ is None else str(hash_) for path, hash_ in found["indexes"].items()}
+    except (UnsafeFile, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}, {}
+    return {path: stamp for path, stamp in stamps.items() if len(stamp) == 4}, indexes
+
+
+def _write(root: Path, known: _Kept, disk: Disk) -> None:
+    """Raises LinkLeadsOut where the cache is a link, or an OSError."""
+    path = root / CACHE
+    for folder in (path.parent, path):
+        if folder.is_symlink():
+            raise LinkLeadsOut(CACHE, str(folder), "and a cache is no link")
+    stamps, indexes = known
+    record = {"v": _VERSION, "cards": stamps, "indexes": indexes}
+    replace(path, json.dumps(record).encode(), tmp=f".{path.name}.new.tmp", disk=disk)
 
 
 def _stamp(entry: "os.DirEntry[str]", moment: int) -> Stamp | None:

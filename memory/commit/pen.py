@@ -58,7 +58,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from .. import files
@@ -283,6 +282,7 @@ class Pen:
         """Checkpoint where it can be done; where not, it is said in `recovered`."""
         if self._doubt is None and not self._closed:
             self._try_checkpoint()
+            self._looked.save(self._disk, every=5.0)
 
     def checkpoint(self) -> None:
         """Wait until all files are on the disk, then trim the redo log; raises PenLost or an OSError."""
@@ -310,6 +310,7 @@ class Pen:
         try:
             if self._doubt is None:
                 self._try_checkpoint()
+                self._looked.save(self._disk)
         finally:
             self._closed = True
             self._redo.close()
@@ -318,9 +319,7 @@ class Pen:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _begin(self, new_machine: Callable[[], str], new_room: bool) -> None:

@@ -1,6 +1,7 @@
 """A pen that is held for long reads again only the cards that changed, and misses none."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onepen.memory.change import Change
-from onepen.memory.commit.looked import Looked
+from onepen.memory.commit.looked import CACHE, Looked
 from onepen.memory.commit.pen import Pen
 from onepen.memory.commit.standing import Standing
 from onepen.memory.scaffold import init
@@ -189,3 +190,85 @@ def test_a_held_pen_and_a_new_one_come_to_the_same(
     with Pen.open(workspace, CLOCK, wait=0) as pen:
         assert pen.reconcile(workspace.house) is None
     assert held == (index.read_text() if index.exists() else None)
+
+
+def opened(workspace: Workspace) -> Pen:
+    pen = Pen.open(workspace, CLOCK, wait=0)
+    settle(pen)
+    return pen
+
+
+def looked_anew(workspace: Workspace) -> list[str]:
+    """The cards that a new pen reads when it brings the house's indexes into line."""
+    with opened(workspace) as pen:
+        return [path for path in reads(pen, workspace, lambda: pen.reconcile(workspace.house)) if "_index" not in path]
+
+
+def test_the_next_pen_reads_only_what_changed_since(workspace: Workspace) -> None:
+    """Field case 28: a command that writes one line doesn't read thousands of cards."""
+    assert looked_anew(workspace) == ["projects/kiln.md", "projects/loom.md"]
+    assert looked_anew(workspace) == []
+    card(workspace.root, "kiln", "# kiln\n\n## Two\n\nSecond.\n")
+    assert looked_anew(workspace) == ["projects/kiln.md"]
+    assert "(kiln.md#two)" in (workspace.root / "projects/_index.md").read_text()
+    index = workspace.root / "projects/_index.md"
+    lines = index.read_text().splitlines(keepends=True)
+    index.write_text("".join(line for line in lines if "(kiln.md#two)" not in line))
+    assert looked_anew(workspace) == ["projects/kiln.md", "projects/loom.md"]
+    assert "(kiln.md#two)" in index.read_text()
+
+
+def _to_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _to_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_text('{"v": 1}{"v": 1}'),
+        lambda path: path.write_text('{"v": 1, "cards": [], "indexes": null}'),
+        lambda path: path.write_text(path.read_text().replace('"v": 1', '"v": 2')),
+        lambda path: path.write_text("[" * 100_000),
+        lambda path: path.write_bytes(path.read_bytes()[:40]),
+        lambda path: path.write_bytes(b"\xff"),
+        Path.unlink,
+        _to_folder,
+        _to_pipe,
+    ],
+    ids=["glued", "other", "newer", "deep", "cut", "binary", "gone", "folder", "pipe"],
+)
+def test_a_cache_that_makes_no_sense_costs_a_look_and_no_more(
+    workspace: Workspace, damage: Callable[[Path], object]
+) -> None:
+    looked_anew(workspace)
+    damage(workspace.root / CACHE)
+    assert looked_anew(workspace) == ["projects/kiln.md", "projects/loom.md"]
+
+
+def test_a_copy_of_the_folder_believes_no_cache(workspace: Workspace, tmp_path: Path) -> None:
+    looked_anew(workspace)
+    shutil.copytree(workspace.root, tmp_path / "copy")
+    assert looked_anew(open_workspace(tmp_path / "copy")) == ["projects/kiln.md", "projects/loom.md"]
+
+
+def test_a_cache_that_is_a_link_is_neither_read_nor_written(workspace: Workspace, tmp_path: Path) -> None:
+    looked_anew(workspace)
+    kept = (workspace.root / CACHE).read_bytes()
+    shutil.rmtree(workspace.root / ".onepen/cache")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/looked").write_bytes(kept)
+    (workspace.root / ".onepen/cache").symlink_to(tmp_path / "elsewhere")
+    assert looked_anew(workspace) == ["projects/kiln.md", "projects/loom.md"]
+    assert (tmp_path / "elsewhere/looked").read_bytes() == kept
+
+
+def test_what_could_not_be_read_is_looked_at_again_by_the_next_pen(workspace: Workspace) -> None:
+    (workspace.root / "projects/kiln.md").write_bytes(b"\xff")
+    for _ in range(2):
+        assert "projects/kiln.md" in looked_anew(workspace)

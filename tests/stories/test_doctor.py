@@ -72,3 +72,18 @@ def tree(root: Path) -> dict[str, bytes]:
     """All but the orchestrator's own log."""
     found = (path for path in root.rglob("*") if path.is_file() and path.name != "orchestrator.log")
     return {str(path): path.read_bytes() for path in found}
+
+
+@pytest.mark.parametrize("seconds", [0.35, pytest.param(0.5, marks=pytest.mark.long), 0.7, 1.0, 1.5])
+def test_a_fix_that_is_killed_can_be_run_again(tmp_path: Path, seconds: float) -> None:
+    """Whenever it ends, nothing is half done, and the second run finishes the first."""
+    with Story(tmp_path) as story:
+        story.tell(*MESS)
+        story.run(f"timeout -s KILL {seconds} onepen -C ws doctor --fix --yes")
+        story.tell(*AFTER[3:10])
+        found = json.loads(story.run("onepen -C ws doctor --json").out)
+        assert {problem["kind"] for problem in found["problems"]} == {"card_missing"} and found["fixes"] == []
+        aside = [path for path in (story.workspace / ".onepen/aside").rglob("*") if path.is_file()]
+        assert [path.read_text() for path in aside] == ["half"]
+        days = "".join(path.read_text() for path in (story.workspace / "memory").glob("2*.md"))
+        assert days.count("[fixed] agents/poet.md: listed") == 1
