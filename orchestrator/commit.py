@@ -21,7 +21,6 @@ from ..memory.scaffold import Planned
 from ..memory.target import CardTarget, FileTarget
 from ..memory.text.card import CardEdit, CardExists, EditRefused
 from ..memory.text.clip import clip
-from ..memory.text.refusal import NothingToChange
 from ..memory.undoable import BuiltUpon, ChangedByHand, built_upon, check_undoable
 from ..memory.undone import puts_back, root_of
 from ..memory.view import View
@@ -352,12 +351,9 @@ class Scribe:
         what = f"agents/{agent}.md: listed"
         return self._commit(Change(None, what, who, registry=((agent, description),), log=(("fixed", what),)))
 
-    def seal(self, space: Space, who: str) -> Commit | None:
-        """Seals past days of a space that have no seal yet, some at a time; None when there is none."""
-        try:
-            return self._commit(Change(space.client, "past days sealed", who, seal=True))
-        except NothingToChange:
-            return None
+    def seal(self, space: Space, who: str) -> Commit:
+        """Seals past days of a space that have no seal yet, some at a time; raises NothingToChange without any."""
+        return self._commit(Change(space.client, "past days sealed", who, seal=True))
 
     def _once(self, space: Space, change: Change) -> Written:
         try:

@@ -5,6 +5,7 @@ the next `doctor` shows what is left. A fix that can't be done keeps none of the
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..memory import aside
@@ -84,9 +85,10 @@ class Fixing:
 
     def _seal(self, fix: Fix) -> tuple[str, str | None]:
         space = space_of_path(self._view, fix.path)
-        commit = None
-        while (made := self._scribe.seal(space, self._who)) is not None:
-            commit = made.id
+        commit = self._scribe.seal(space, self._who).id
+        with suppress(NothingToChange):
+            while True:
+                commit = self._scribe.seal(space, self._who).id
         return "", commit
 
     def _aside(self, fix: Fix) -> tuple[str, str | None]:
