@@ -51,7 +51,7 @@ def writes(asked: Asked) -> Mapping[str, Any] | None:
     return {"reply": [{"tool": "write_memory_card", "input": {**edit, "index_entry": entry}}]}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("rounds", "harmed"),
     [(1, True), pytest.param(20, False, marks=pytest.mark.long), pytest.param(20, True, marks=pytest.mark.long)],
@@ -86,10 +86,11 @@ def test_five_that_start_at_once_write_what_they_say_they_wrote(rounds: int, har
         story.tell("onepen -C ws doctor")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("many", [8, pytest.param(2, marks=pytest.mark.long), pytest.param(50, marks=pytest.mark.long)])
 def test_of_orchestrators_started_at_once_exactly_one_stays(many: int, tmp_path: Path) -> None:
-    with Story(tmp_path) as story:
+    """F14, at first and after a kill -9."""
+    with Story(tmp_path, limit=240) as story:
         story.tell(BEGIN[0])
         for _ in range(2):  # the second time after a kill -9
             story.tell(together(*["onepen -C ws up --json"] * many))
@@ -180,6 +181,7 @@ def test_as_process_1_of_a_container(tmp_path: Path) -> None:
     ],
 )
 def test_what_it_rests_on_is_taken_away_while_it_runs(harm: str, tmp_path: Path) -> None:
+    """F15: the lock, the redo log, or all of it."""
     with Story(tmp_path) as story:
         story.tell(*BEGIN, "onepen -C ws up", "onepen -C ws log before")
         pid = story.orchestrator()
