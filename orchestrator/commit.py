@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from ..memory.change import Change, FileEntry, Put
 from ..memory.clock import Clock
@@ -34,6 +34,7 @@ from .settings.redact import Known
 from .tasks.dossier import Dossier
 from .tasks.events import CommitRefused, Committed, Edited, Event
 from .tasks.plan import DraftState, key_of
+from .witness import Witness
 
 _WHAT = 160
 
@@ -64,27 +65,6 @@ class Lender:
 
     broke: Callable[[Broken], None]
     given_back: Callable[[], None]
-
-
-class Witness(Protocol):
-    """Is told of each commit once it stands; what goes wrong there is news, and hurts no commit."""
-
-    @property
-    def wanted(self) -> bool:
-        """Whether it is to be told."""
-        ...
-
-    def saw(self, commits: Sequence[Commit]) -> None:
-        """Commits that were made as one, and are in their files."""
-        ...
-
-    def news(self) -> tuple[str, ...]:
-        """What a person should know and nobody was told yet."""
-        ...
-
-    def close(self) -> None:
-        """The pen is about to be put down."""
-        ...
 
 
 class Scribe:

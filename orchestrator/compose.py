@@ -19,12 +19,12 @@ from .service import Service
 from .settings.redact import Known, held_in
 
 if TYPE_CHECKING:
-    from .commit import Witness
     from .mirror.mirror import Mirror
     from .pens import HeldPen
     from .settings.models import Models
     from .settings.setup import Setup
     from .tasks.workshop import Workshop
+    from .witness import Witness
 
 _LETTERS = "abcdefghjkmnpqrstvwxyz"
 _SIGNS = "0123456789" + _LETTERS  # without i, l, o, u: nothing to mix up, no words

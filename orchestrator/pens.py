@@ -11,8 +11,9 @@ from typing import Protocol, Self
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault
 from ..memory.view import View
-from .commit import Broken, Lender, Scribe, Witness
+from .commit import Broken, Lender, Scribe
 from .settings.redact import Known
+from .witness import Witness
 
 WAIT = 10.0
 """Seconds that a command waits for a pen that another process holds."""

@@ -18,12 +18,13 @@ from .tasks.settle import settle
 if TYPE_CHECKING:
     from ..memory.exam.remedy import Fix
     from ..memory.history import Commit
-    from .commit import Scribe, Witness
+    from .commit import Scribe
     from .mirror.mirror import Mirror
     from .past import UndoResult
     from .pens import Pens
     from .settings.redact import Known
     from .tasks.desk import Desk
+    from .witness import Witness
 
 _LONGEST_LINE = 8 << 10
 

@@ -14,12 +14,13 @@ from ...memory.view import View
 from ...memory.workspace import Space
 from ...staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
 from ...staging.secret import Held
-from ..commit import Scribe, Witness
+from ..commit import Scribe
 from ..pens import WAIT, OwnPen, Pens
 from ..premises import own
 from ..review.reviewer import Reviewer
 from ..review.reviewfile import write_review
 from ..settings.redact import Known
+from ..witness import Witness
 from .dossier import EVERYWHERE, Dossier, Scope, added, find_draft, find_task, open_dossier
 from .driver import book_attempt, book_reviews
 from .plan import DraftState

@@ -64,7 +64,7 @@ def kills(lines: Sequence[object]) -> list[object]:
     return [range(100), *(pytest.param([k], marks=pytest.mark.long) for k in range(1, len(lines)))]
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("kill", kills(THERE))
 def test_a_second_machine_and_edits_by_hand(tmp_path: Path, kill: Sequence[int]) -> None:
     with Story(tmp_path) as first, Story(tmp_path, workspace="ws2") as second:
@@ -116,7 +116,7 @@ ROUND = (
 )
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("kill", [(), *kills(BOTH)])
 def test_two_clones_with_the_mirror_are_merged_both_ways(tmp_path: Path, kill: Sequence[int]) -> None:
     """Every commit of either machine is in git once, whenever an orchestrator was killed."""
