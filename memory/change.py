@@ -44,6 +44,19 @@ class FileEntry:
 
 
 @dataclass(frozen=True)
+class Rename:
+    """A card that gets another id, or with the same one another `title`.
+
+    Its block in the index goes along and, where a project has them, its `files`, given by their paths in its folder.
+    """
+
+    old: CardTarget
+    new: CardId
+    title: str | None = None
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Change:
     """A set of changes that belong together: all or nothing.
 
@@ -81,3 +94,4 @@ class Change:
     reverts: tuple[TextChange, ...] = ()
     undoes: str | None = None
     tombstone: ClientId | None = None
+    rename: Rename | None = None

@@ -28,13 +28,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import MemoryFault
+from .renameat2 import EXCHANGE, NO_REPLACE, renameat2
 
 _TMP = re.compile(r"\..+\.[a-z0-9-]+\.tmp")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _LOOK = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-_EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
-_NO_REPLACE = 1  # RENAME_NOREPLACE
-_UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
 
 
 class FileMovedOn(MemoryFault):
@@ -80,11 +78,11 @@ class Disk:
 
     def exchange(self, one: Path, other: Path) -> bool:
         """Swap two names at one moment; False where the system can't."""
-        return _renameat2(one, other, _EXCHANGE)
+        return renameat2(one, other, EXCHANGE)
 
     def rename_new(self, source: Path, target: Path) -> bool:
         """Rename unless `target` exists (FileExistsError); False where the system can't."""
-        return _renameat2(source, target, _NO_REPLACE)
+        return renameat2(source, target, NO_REPLACE)
 
     def unlink(self, path: Path) -> None:
         path.unlink()
@@ -312,6 +310,12 @@ def truncate(path: Path, size: int, *, disk: Disk = DISK) -> None:
         disk.sync(fd)
 
 
+def set_mode(path: Path, mode: int, *, disk: Disk = DISK) -> None:
+    """Let a file be used for no more and no less than `mode` says."""
+    with _named(path), _opened(path, os.O_RDONLY | os.O_NOFOLLOW, disk) as fd:
+        disk.chmod(fd, mode)
+
+
 def sync_file(path: Path, *, disk: Disk = DISK) -> None:
     """Wait until the content of a file is on the disk."""
     with _named(path), _opened(path, os.O_RDONLY, disk) as fd:
@@ -481,20 +485,3 @@ def _named(path: Path) -> Iterator[None]:
         if e.filename is None and e.errno is not None:
             raise OSError(e.errno, os.strerror(e.errno), str(path)) from e
         raise
-
-
-def _renameat2(source: Path, target: Path, flags: int) -> bool:
-    if sys.platform != "linux":
-        return False
-    import ctypes
-
-    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if call is None:
-        return False
-    here = ctypes.c_int(-100)  # AT_FDCWD
-    if call(here, os.fsencode(source), here, os.fsencode(target), ctypes.c_uint(flags)) == 0:
-        return True
-    code = ctypes.get_errno()
-    if code in _UNSUPPORTED:
-        return False
-    raise OSError(code, os.strerror(code), str(source), None, str(target))

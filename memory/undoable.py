@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from .commit.passage import bare_lines
 from .errors import MemoryFault
 from .history import Commit, TextChange, is_index, sort_key
+from .renamed import renamed_in
 from .text.clip import clip
 from .text.document import parse_document
 from .undone import undone_of
@@ -104,6 +105,8 @@ def _nothing_in_it(commit: Commit) -> tuple[str, str | None] | None:
     """Why there is nothing to put back, and what helps; None when there is something."""
     if commit.pruned:
         return "its text was pruned from the history", None
+    if renamed_in(commit) is not None:
+        return None
     texts = [change for change in commit.changes if not is_index(change.path)]
     inner = [_inner(path) for path in commit.paths]
     if any(path in ("PERSONA.md", "BRIEF.md", "OPS.md") for path in inner):

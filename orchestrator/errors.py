@@ -75,6 +75,17 @@ class ClientAtWork(OrchestratorFault):
         super().__init__(f"client {client}: {', '.join(tasks)} still runs; nothing was removed", hint="onepen down")
 
 
+class NotMovable(OrchestratorFault):
+    """Raised when a project's folder holds what no commit writes, so that the project can't get another name."""
+
+    def __init__(self, folder: str, files: tuple[str, ...]) -> None:
+        listed = ", ".join(map(repr, files[:3])) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
+        super().__init__(
+            f"{folder}/: onepen can't move {listed} (a link, or a name that it doesn't write); nothing was changed",
+            hint=f"move them out of {folder}/ by hand, then the same again",
+        )
+
+
 class AttemptTaken(OrchestratorFault):
     """Raised when an attempt's folder is there before the attempt is: nothing is written into it."""
 

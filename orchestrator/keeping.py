@@ -1,11 +1,13 @@
-"""What a person keeps in order by hand: cards put to rest and brought back."""
+"""What a person keeps in order by hand: cards that get another name, and cards put to rest and brought back."""
 
 from typing import TYPE_CHECKING
 
-from ..memory.ids import BadId, CardId
+from ..memory.change import Rename
+from ..memory.ids import BadId, CardId, check_title
 from ..memory.target import CardTarget, FileTarget, Shelf
 from ..memory.workspace import SHELVES, Space
 from .errors import NoSuchCardHere
+from .kept import RenameResult
 from .writer import Writer
 
 if TYPE_CHECKING:
@@ -40,6 +42,47 @@ class Keeper(Writer):
 
         return self._once(act, space, request, dry_run)
 
+    def rename(
+        self,
+        card: str,
+        new: str,
+        *,
+        title: str | None = None,
+        client: str | None = None,
+        dry_run: bool = False,
+        allow_secret: bool = False,
+        request: str | None = None,
+    ) -> RenameResult:
+        """Gives a card another id, and with `title` another title; its index block, files and own links go along.
+
+        Who else names it is told, not changed. Raises BadId, BadTitle, NoSuchClient, NoSuchCardHere, NotMovable,
+        SecretRefused or EditRefused.
+        """
+        from .renaming import aiming, files_of, mentioned
+
+        space = self.workspace.space(client)
+        name = None if title is None else check_title(title)
+        id_ = CardId(new)
+        old: list[CardTarget] = []
+
+        def act(scribe: "Scribe", key: str | None) -> "Commit":
+            scribe.reconcile((space,))
+            target = self.card_named(space, card)
+            old.append(target)
+            files = files_of(space, target) if id_ != target.card else ()
+            return self._renamed(scribe, space, Rename(target, id_, name, files), key, allow_secret=allow_secret)
+
+        done = self._once(act, space, request, dry_run)
+        told = old[0] if old and old[0].card != id_ else None
+        return RenameResult(
+            done.commit,
+            done.paths,
+            () if told is None else tuple(mentioned(self._view, space, told)),
+            () if told is None else aiming(space, told, self._clock),
+            done.notices,
+            done.dry_run,
+        )
+
     def card_named(self, space: Space, text: str) -> CardTarget:
         """The card of a space that a person means by its id, path or whole title; raises NoSuchCardHere."""
         shelf, _, name = text.strip().removesuffix(".md").rpartition("/")
@@ -72,6 +115,24 @@ class Keeper(Writer):
             if space != here and space.client and any(card in self._view.cards(space, shelf) for shelf in SHELVES):
                 return space.client
         return None
+
+    def _renamed(
+        self, scribe: "Scribe", space: Space, rename: Rename, key: str | None, *, allow_secret: bool
+    ) -> "Commit":
+        from ..memory.change import Change
+        from . import door
+        from .renaming import keep_modes, modes_of
+
+        old, new = rename.old, CardTarget(rename.old.shelf, rename.new)
+        what = f"{old}: renamed to {new}" if new != old else f"{old}: has another title"
+        if not allow_secret:  # the text comes into the history as a whole
+            door.refuse(self._view.text(space.path(old)) or "", space.path(old), self._secrets().held, hint=door.INSIST)
+        modes = modes_of(space, rename)
+        log = (("renamed", f"{old} is {new}" if new != old else f"{old}: {rename.title}"),)
+        commit = scribe.write(Change(space.client, what, self._who, rename=rename, log=log, key=key))
+        if not scribe.rehearsed:
+            keep_modes(modes)
+        return commit
 
     def _put_to_rest(self, scribe: "Scribe", space: Space, target: CardTarget, key: str | None) -> "Commit":
         from ..memory.change import Change

@@ -1,15 +1,21 @@
 """How a commit is taken back: which one is meant, what the pen makes of it, and the draft that then waits again."""
 
+from collections.abc import Sequence
+
+from ..memory.change import Change
 from ..memory.clock import Clock
 from ..memory.history import Commit, read_commits
 from ..memory.ids import BadId, TaskId
-from ..memory.undoable import NothingToUndo, last_undoable
-from ..memory.undone import root_of
+from ..memory.renamed import Renamed, renamed_in
+from ..memory.text.refusal import EditRefused
+from ..memory.undoable import BuiltUpon, NothingToUndo, built_upon, check_undoable, last_undoable
+from ..memory.undone import puts_back, root_of
 from ..memory.view import View
 from ..memory.workspace import Space
 from .commit import Scribe
 from .history import find
 from .past import UndoResult
+from .renaming import files_of, keep_modes, modes_of
 from .tasks.dossier import NOT_OPENED, Scope, open_dossier
 from .tasks.settle import Settled
 from .views import written
@@ -42,7 +48,13 @@ class Undoing:
             scribe.reconcile((space,))
         commits = read_commits(self._view, space)
         undone = next(commit for commit in commits if commit.id == (id_ if before is None else before.undoes))
-        commit = before or scribe.undo(space, undone, commits, self._who, key=key, allow_secret=allow_secret)
+        renamed = renamed_in(undone)
+        if before is not None:
+            commit = before
+        elif renamed is not None:
+            commit = self._named_back(scribe, space, undone, renamed, commits, key)
+        else:
+            commit = scribe.undo(space, undone, commits, self._who, key=key, allow_secret=allow_secret)
         drafts = () if scribe.rehearsed else self._waiting_again(space, root_of(undone, commits))
         return UndoResult(
             commit=None if scribe.rehearsed else commit.id,
@@ -54,6 +66,42 @@ class Undoing:
             notices=scribe.notices(),
             dry_run=scribe.rehearsed,
         )
+
+    def _named_back(
+        self,
+        scribe: Scribe,
+        space: Space,
+        undone: Commit,
+        renamed: Renamed,
+        commits: Sequence[Commit],
+        key: str | None,
+    ) -> Commit:
+        """Gives a card its old name again, with all that was written into it since."""
+        check_undoable(undone, commits)
+        document = self._view.document(space, renamed.new)
+        rename = renamed.back(None if document is None else document.title, files_of(space, renamed.new))
+        verb = "done again" if puts_back(undone, commits) else "undone"
+        about = f"{root_of(undone, commits).what} ({root_of(undone, commits).id})"
+        change = Change(
+            client=space.client,
+            what=f"{verb}: {about}",
+            who=self._who,
+            rename=rename,
+            undoes=undone.id,
+            log=((verb.replace(" ", "-"), about),),
+            key=key,
+        )
+        modes = modes_of(space, rename)
+        try:
+            commit = scribe.write(change)
+        except EditRefused as e:
+            later = built_upon(undone, commits)
+            if later:
+                raise BuiltUpon(undone.id, e.message, later) from e
+            raise
+        if not scribe.rehearsed:
+            keep_modes(modes)
+        return commit
 
     def _waiting_again(self, space: Space, root: Commit) -> tuple[str, ...]:
         """Journals in the task of a draft what became of it; the draft, if it waits again.

@@ -30,6 +30,7 @@ from ..view import HEADINGS, UnreadableText, as_text, card_ids, log_days
 from ..workspace import SHELVES, Space
 from .reach import may_remove, may_write
 from .record import Addition, FileChange, Line, Removal, Rewrite, Turn
+from .rename import move
 from .splice import splices
 from .taking_back import take_back
 from .text_change import text_changes
@@ -159,6 +160,9 @@ def compose(
         _remove(desk, space, remove)
     for put in change.puts:
         _put(desk, space, put)
+    moved: frozenset[str] = frozenset()
+    if change.rename is not None:
+        moved = move(desk, space, change.rename, now.date(), partial(_check_free, desk, space))
     if change.edit is not None:
         _edit(desk, space, change, now.date())
     if change.status is not None:
@@ -180,7 +184,7 @@ def compose(
         additions.append(_fresh_lines(source, TOMBSTONES, [tombstone_json(stone)]))
     if not turns and not additions:
         raise NothingToChange("all past days are sealed already")
-    commit = _commit(change, space, desk, turns, additions, id, now)
+    commit = _commit(change, space, desk, turns, additions, moved, id, now)
     log = space.path(f"logs/commits-{now:%Y-%m}.jsonl")
     additions.append(_fresh_lines(source, log, [commit_json(commit)]))
     contents = {path: data for path, data in desk.after.items() if data is not None}
@@ -424,11 +428,14 @@ def _commit(
     desk: _Desk,
     turns: list[Turn],
     additions: list[Addition],
+    moved: frozenset[str],
     id: str,  # noqa: A002
     now: datetime,
 ) -> Commit:
     changes: list[TextChange] = []
     for turn in turns:
+        if turn.path in moved:
+            continue
         before, after = desk.before[turn.path] or b"", desk.after[turn.path] or b""
         changes += text_changes(turn, before, after, change.edit, space)
     return Commit(

@@ -65,9 +65,13 @@ def brought_in_part(commits: Sequence[Commit], places: Iterable[Stands]) -> tupl
     for place in places:
         wanted |= {f"{place.path}\n{words_of(line)}": (place.path, line) for line in place.lines if words_of(line)}
     for commit in commits:
-        for change in _texts(commit):
+        texts = _texts(commit)
+        left = {words: change.path for change in texts if not change.new for words in _words_by_line(change.old)}
+        for change in texts:
             came = _words_by_line(change.new) - _words_by_line(change.old)
-            by_line |= {f"{change.path}\n{words}": (commit, change) for words in came}
+            for words in came:  # what only moved from another file was brought by whoever brought it there
+                before = by_line.get(f"{left.get(words)}\n{words}")
+                by_line[f"{change.path}\n{words}"] = before or (commit, change)
     found: dict[str, tuple[Commit, dict[tuple[str, str | None], None], list[str]]] = {}
     for key, (_, line) in wanted.items():
         if key in by_line:
@@ -124,9 +128,10 @@ def _of_note(commit: Commit, wanted: str) -> Brought | None:
 
 
 def _brought(commit: Commit, changes: Iterable[TextChange], wanted: str) -> Brought | None:
-    found = [c for c in changes if wanted in words_of(c.new) and wanted not in words_of(c.old)]
-    if not found:
-        return None
+    told = tuple(changes)
+    found = [c for c in told if wanted in words_of(c.new) and wanted not in words_of(c.old)]
+    if not found or any(wanted in words_of(c.old) for c in told if not c.new):
+        return None  # it didn't come, or only from another file, as when a card gets another name
     lines = [line for c in found for place in stands_in(c.path, c.new, wanted) for line in place.lines]
     where = dict.fromkeys((change.path, change.section) for change in found)
     return Brought(commit, tuple(where), tuple(dict.fromkeys(lines)))

@@ -269,6 +269,13 @@ ROWS: tuple[Row, ...] = (
         "stands: [{path, line, text}], by_hand, taken_out_by, pruned}",
     ),
     Row(
+        "rename",
+        keeping.rename,
+        "Give a card another id: its index block, files and own links go along, who else names it is listed.",
+        ("onepen rename kiln anagama-kiln", 'onepen rename kiln anagama-kiln --title "Anagama kiln"'),
+        "{commit, paths, mentions: [path:line], drafts, dry_run}",
+    ),
+    Row(
         "archive",
         keeping.archive,
         "Put a card to rest: prompts leave it out, search still finds it; --undo brings it back.",

@@ -61,6 +61,16 @@ class AddAgent(Args):
     allow_secret: bool = False
 
 
+class Rename(Args):
+    """A card that is to get another id or title."""
+
+    card: str
+    new: str
+    title: str | None = None
+    client: str | None = None
+    allow_secret: bool = False
+
+
 class Archive(Args):
     """A card to put to rest, or with `undo` to bring back."""
 
@@ -148,6 +158,7 @@ SHORT: Mapping[str, type[Args]] = {
     "add_project": AddCard,
     "add_research": AddCard,
     "add_agent": AddAgent,
+    "rename": Rename,
     "archive": Archive,
     "undo": Undo,
     "prune": Prune,

@@ -21,6 +21,7 @@ TYPES: Mapping[str, str] = {
     "DraftView": "onepen.orchestrator.results",
     "PruneResult": "onepen.orchestrator.pruned",
     "PrunedKind": "onepen.orchestrator.pruned",
+    "RenameResult": "onepen.orchestrator.kept",
     "RemovalResult": "onepen.orchestrator.pruned",
     "TaskView": "onepen.orchestrator.results",
     "TurnResult": "onepen.orchestrator.chat.answer",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...memory.exam.remedy import Fix
     from ..chat.answer import TurnResult
     from ..diagnosis import FixResult
+    from ..kept import RenameResult
     from ..past import UndoResult
     from ..pruned import PruneResult, PruneWish, RemovalResult
     from ..requests import ChatRequest, OnEvent, ProgressLine
@@ -52,6 +53,9 @@ class Remote:
 
     def add_agent(self, title: str, *, dry_run: bool = False, **options: object) -> "CommitResult":
         return cast("CommitResult", self._short("add_agent", dry_run, title=title, **options))
+
+    def rename(self, card: str, new: str, *, dry_run: bool = False, **options: object) -> "RenameResult":
+        return cast("RenameResult", self._short("rename", dry_run, card=card, new=new, **options))
 
     def archive(self, card: str, *, dry_run: bool = False, **options: object) -> "CommitResult":
         return cast("CommitResult", self._short("archive", dry_run, card=card, **options))
