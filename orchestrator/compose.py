@@ -19,7 +19,6 @@ from .service import Service
 from .settings.redact import Known, held_in
 
 if TYPE_CHECKING:
-    from .mirror.mirror import Mirror
     from .pens import HeldPen
     from .settings.models import Models
     from .settings.setup import Setup
@@ -58,7 +57,7 @@ def build_service(root: Path, *, clock: Clock | None = None) -> Service:
         user=_user(),
         setup=lambda: _setup(workspace.settings.id),
         known=known,
-        mirror=cache(lambda: _mirror(workspace, now)),
+        witness=lambda: _at_once(workspace, now),
     )
 
 
@@ -138,17 +137,26 @@ def _workshop(clock: Clock, workspace: Workspace, known: Known) -> "Workshop":
     return Workshop(ProcessPool(mask=known.mask), gateway)
 
 
-def _mirror(workspace: Workspace, clock: Clock) -> "Mirror":
-    from .mirror.mirror import Mirror
+def _at_once(workspace: Workspace, clock: Clock) -> "Witness | None":
+    """The mirror of a short piece of work; without one, nothing more is imported."""
+    from .mirror.standing import read_mirror
     from .mirror.wanted import Wanted
 
-    return Mirror(workspace, clock, os.environ, Wanted(workspace.settings.id))
+    wanted = Wanted(workspace.settings.id)
+    if not wanted.perhaps and read_mirror(workspace.root) is None:
+        return None
+    from .mirror.following import AtOnce
+    from .mirror.mirror import Mirror
+
+    return AtOnce(Mirror(workspace, clock, os.environ, wanted))
 
 
 def _behind(workspace: Workspace, clock: Clock) -> "Witness":
     from .mirror.following import Behind
+    from .mirror.mirror import Mirror
+    from .mirror.wanted import Wanted
 
-    return Behind(_mirror(workspace, clock))
+    return Behind(Mirror(workspace, clock, os.environ, Wanted(workspace.settings.id)))
 
 
 def _models(setup: "Setup", workshop: "Workshop") -> "Models":

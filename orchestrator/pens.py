@@ -34,7 +34,7 @@ class OwnPen:
     """Takes the pen for each piece of work and puts it down behind it; first what a crash left is finished."""
 
     def __init__(
-        self, view: View, clock: Clock, *, wait: float = WAIT, witness: Callable[[], Witness] | None = None
+        self, view: View, clock: Clock, *, wait: float = WAIT, witness: Callable[[], Witness | None] | None = None
     ) -> None:
         self._view = view
         self._clock = clock
@@ -68,7 +68,7 @@ class HeldPen:
         *,
         wait: float = WAIT,
         on_broken: Callable[[MemoryFault], None] = lambda _: None,
-        witness: Callable[[], Witness] | None = None,
+        witness: Callable[[], Witness | None] | None = None,
     ) -> Self:
         """Takes the pen within `wait` seconds; raises what `Scribe.open` raises.
 

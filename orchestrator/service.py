@@ -41,7 +41,6 @@ from .views import draft_view
 if TYPE_CHECKING:
     from .chat.talk import Talk
     from .commit import Scribe
-    from .mirror.mirror import Mirror
     from .pens import Pens
     from .review.decide import Decider
     from .settings.models import Models
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from .tasks.naming import Ids
     from .tasks.work import OnMade, Work
     from .tasks.workshop import Workshop
+    from .witness import Witness
 
 __all__ = [
     "ChatRequest",
@@ -68,10 +68,10 @@ class Service(Clearer):
     """Everything a person can ask of one workspace. Built by `compose.build_service`.
 
     `user` is the person's login, as it stands in the history; `setup` gives the settings of requests that bring none.
-    `known` are the credentials that may get into no file; those of each request are added. `mirror` has git follow
-    where a piece of work takes the pen for itself; a held pen brings its own. Any number of its coroutines
-    may run side by side in one event loop. With a held pen (`pens`) that is all of them; without one, what runs work
-    has the pen for itself, and who comes meanwhile waits for it ten seconds.
+    `known` are the credentials that may get into no file; those of each request are added. `witness` gives who is told
+    of the commits of work that takes the pen for itself; a held pen has its own. Any number of its coroutines may run
+    side by side in one event loop. With a held pen (`pens`) that is all of them; without one, what runs work has the
+    pen for itself, and who comes meanwhile waits for it ten seconds.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Service(Clearer):
         setup: "Callable[[], Setup]",
         pens: "Pens | None" = None,
         known: "Known | None" = None,
-        mirror: "Callable[[], Mirror] | None" = None,
+        witness: "Callable[[], Witness | None] | None" = None,
     ) -> None:
-        super().__init__(workspace, clock, user, pens, known, mirror)
+        super().__init__(workspace, clock, user, pens, known, witness)
         self._ids = ids
         self._workshop = workshop
         self._models = models
@@ -166,8 +166,7 @@ class Service(Clearer):
         if self._pens is None:
             from .pens import HeldPen
 
-            witness = None if self._mirror is None else self._at_once
-            with HeldPen.open(self._view, self._clock, witness=witness) as pen:
+            with HeldPen.open(self._view, self._clock, witness=self._witness) as pen:
                 other = copy(self)
                 other._pens = pen
                 return await other._turn(request, setup, on_event or _unheard, stop or StopSign())

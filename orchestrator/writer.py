@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..memory.exam.remedy import Fix
     from ..memory.history import Commit
     from .commit import Scribe
-    from .mirror.mirror import Mirror
     from .past import UndoResult
     from .pens import Pens
     from .settings.redact import Known
@@ -39,14 +38,14 @@ class Writer(Reader):
         user: str,
         pens: "Pens | None" = None,
         known: "Known | None" = None,
-        mirror: "Callable[[], Mirror] | None" = None,
+        witness: "Callable[[], Witness | None] | None" = None,
     ) -> None:
         super().__init__(workspace, clock)
         self._user = user
         self._pens = pens
         self._wait = 10.0
         self._known = known
-        self._mirror = mirror
+        self._witness = witness
 
     def waiting(self, seconds: float) -> Self:
         """This service, but where it has to take the pen it waits for it so long and no longer."""
@@ -237,7 +236,6 @@ class Writer(Reader):
             return RehearsalDesk(self.workspace, self._clock, self._scope, known=self._secrets())
         from .tasks.desk import Desk
 
-        witness = None if self._mirror is None else self._at_once
         return Desk(
             self._view,
             self._clock,
@@ -245,15 +243,8 @@ class Writer(Reader):
             pens=self._pens,
             wait=self._wait,
             known=self._secrets(),
-            witness=witness,
+            witness=self._witness,
         )
-
-    def _at_once(self) -> "Witness":
-        """Git follows what a piece of work commits that takes the pen for itself."""
-        from .mirror.following import AtOnce
-
-        assert self._mirror is not None
-        return AtOnce(self._mirror())
 
     def _secrets(self) -> "Known":
         """The credentials that this service has been told of: none of them gets into memory."""

@@ -14,13 +14,13 @@ from onepen.memory.ids import ClientId
 from onepen.memory.scaffold import init
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.gateway.gateway import Gateway
-from onepen.orchestrator.mirror.mirror import Mirror
 from onepen.orchestrator.pens import Pens
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.settings.models import Models, Resolver, Served
 from onepen.orchestrator.settings.redact import Known
 from onepen.orchestrator.settings.setup import NOTHING, Setup
 from onepen.orchestrator.tasks.workshop import Workshop
+from onepen.orchestrator.witness import Witness
 from onepen.subagents.definition import AgentDefinition
 from onepen.subagents.model import Model
 from onepen.subagents.pool import Pool
@@ -149,7 +149,7 @@ def make_service(root: Path, clock: FixedClock) -> MakeService:
         pens: Pens | None = None,
         setup: Setup = NOTHING,
         known: Known | None = None,
-        mirror: Callable[[], Mirror] | None = None,
+        witness: Callable[[], Witness | None] | None = None,
     ) -> Service:
         workshop = Workshop(pool or InProcessPool(), Gateway())
         resolver: Models = Resolver() if script is None else _Always(ScriptedModel(script))
@@ -163,7 +163,7 @@ def make_service(root: Path, clock: FixedClock) -> MakeService:
             setup=lambda: setup,
             pens=pens,
             known=known,
-            mirror=mirror,
+            witness=witness,
         )
 
     return make

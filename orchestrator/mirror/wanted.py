@@ -33,6 +33,14 @@ class Wanted:
             self._seen = seen
         return self._said
 
+    @property
+    def perhaps(self) -> bool:
+        """The same, and True where nobody can tell."""
+        try:
+            return self()
+        except ConfigUnclear:
+            return True
+
     def _read(self, path: Path) -> bool:
         from ..settings.config import ConfigUnreadable, load_config
 

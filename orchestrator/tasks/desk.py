@@ -40,7 +40,7 @@ class Desk:
         pens: Pens | None = None,
         wait: float = WAIT,
         known: Known | None = None,
-        witness: Callable[[], Witness] | None = None,
+        witness: Callable[[], Witness | None] | None = None,
     ) -> None:
         self.view = view
         self.clock = clock

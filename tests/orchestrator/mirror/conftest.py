@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.mirror.following import AtOnce
 from onepen.orchestrator.mirror.mirror import Mirror
 from onepen.orchestrator.service import Service
 from onepen.testing.clock import FixedClock
@@ -65,4 +66,4 @@ def make_mirror(root: Path, env: Mapping[str, str], clock: FixedClock) -> Callab
 @pytest.fixture
 def mirrored(make_service: Callable[..., Service], make_mirror: Callable[[], Mirror]) -> Service:
     """A service that takes the pen for each piece of work, and has git follow before it answers."""
-    return make_service(mirror=make_mirror)
+    return make_service(witness=lambda: AtOnce(make_mirror()))

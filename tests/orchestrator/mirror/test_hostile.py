@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.mirror.following import AtOnce
 from onepen.orchestrator.mirror.mirror import Mirror
 from onepen.orchestrator.mirror.wanted import Wanted
 from onepen.orchestrator.service import Service
@@ -117,7 +118,7 @@ def test_a_workspace_can_not_switch_the_mirror_on(
     (repo.root / ".config/onepen/config.toml").write_text("[git]\nmirror = true\n")
     config = tmp_path / "config.toml"
     mirror = Mirror(open_workspace(repo.root), clock, repo.env, Wanted("0123456789abcdef", lambda: config))
-    service = make_service(mirror=lambda: mirror)
+    service = make_service(witness=lambda: AtOnce(mirror))
     service.log("one")
     assert repo.subjects == ["Begin"] and not (repo.root / ".onepen/mirror.json").exists()
     config.write_text("[git]\nmirror = true\n")
@@ -137,6 +138,6 @@ def test_a_config_that_can_not_be_read_is_told_and_hinders_no_commit(
     config = tmp_path / "config.toml"
     config.write_text("[git]\nmirror = 7\n")
     mirror = Mirror(open_workspace(repo.root), clock, repo.env, Wanted("0123456789abcdef", lambda: config))
-    (notice,) = make_service(mirror=lambda: mirror).log("one").notices
+    (notice,) = make_service(witness=lambda: AtOnce(mirror)).log("one").notices
     assert "whether to mirror is not known" in notice and "config.toml" in notice
     assert repo.subjects == ["Begin"]

@@ -171,7 +171,7 @@ def test_a_branch_that_moves_meanwhile_is_followed(make_service: MakeService, re
     clock = Meanwhile("2026-11-29T09:30:00+01:00")
     mirror = Mirror(open_workspace(repo.root), clock, repo.env, lambda: True)
     clock.repo = repo
-    assert make_service(mirror=lambda: mirror).log("one").notices == ()
+    assert make_service(witness=lambda: AtOnce(mirror)).log("one").notices == ()
     assert repo.subjects == ["Begin", "Meanwhile", "[note] one"] and repo.status == []
 
 
@@ -391,7 +391,7 @@ def test_another_users_repository_is_left_alone(mirrored: Service, repo: Repo) -
 
 def test_without_git_memory_works_on(make_service: MakeService, repo: Repo, clock: FixedClock) -> None:
     mirror = Mirror(open_workspace(repo.root), clock, {"PATH": "/nowhere:bin"}, lambda: True)
-    (notice,) = make_service(mirror=lambda: mirror).log("one").notices
+    (notice,) = make_service(witness=lambda: AtOnce(mirror)).log("one").notices
     assert "no git program was found" in notice
 
 
