@@ -94,11 +94,11 @@ class Keeper(Writer):
                 target = CardTarget(each, card)
                 block = index.card(card)
                 known[card] = target
-                titles.setdefault(block.title.casefold() if block is not None else card, []).append(target)
+                titles.setdefault(block.title if block is not None else card, []).append(target)
         found = known.get(name)
         if found is not None and shelf in ("", found.shelf):
             return found
-        alike = titles.get(text.strip().casefold(), [])
+        alike = titles.get(text.strip(), [])
         if len(alike) == 1:
             return alike[0]
         raise NoSuchCardHere(text, tuple(known), space.client, self._elsewhere(space, name))
