@@ -73,7 +73,7 @@ def test_what_is_billed_stays_within_the_budget_and_more_money_goes_on_where_it_
 
     A kill before a line changes no figure.
     """
-    with MessagesApi(rules(0.05)) as api, Story(tmp_path, api.env, limit=240) as story:
+    with MessagesApi(rules(1.0)) as api, Story(tmp_path, api.env, limit=240) as story:
         *_, ran = story.tell(config(1.0), "onepen init ws", Line(delegate(tasks), code=4), kill=range(9))
         told = ran.json["tasks"]
         assert set(Counter(t["status"] for t in told)) == {"in_review", "over_budget"}
