@@ -22,13 +22,14 @@ import os
 import re
 import secrets
 import stat
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .disk import DISK as DISK
+from .disk import NO_LINKS as NO_LINKS
+from .disk import Disk as Disk
 from .errors import MemoryFault
-from .renameat2 import EXCHANGE, NO_REPLACE, renameat2
 
 _TMP = re.compile(r"\..+\.[a-z0-9-]+\.tmp")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -41,68 +42,6 @@ class FileMovedOn(MemoryFault):
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
         self.path = path
-
-
-class Disk:
-    """The system calls that change a file system; a subclass can make any of them fail, as tests do."""
-
-    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
-        return os.open(path, flags | os.O_CLOEXEC, mode)
-
-    def write(self, fd: int, data: memoryview) -> int:
-        return os.write(fd, data)
-
-    def sync(self, fd: int) -> None:
-        if sys.platform == "darwin":
-            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves the data in the drive's cache
-        else:
-            os.fdatasync(fd)
-
-    def sync_folder(self, fd: int) -> None:
-        os.fsync(fd)
-
-    def truncate(self, fd: int, size: int) -> None:
-        os.ftruncate(fd, size)
-
-    def chmod(self, fd: int, mode: int) -> None:
-        os.fchmod(fd, mode)
-
-    def chown(self, fd: int, user: int, group: int) -> None:
-        os.fchown(fd, user, group)
-
-    def keep_time(self, path: Path, like: os.stat_result) -> None:
-        os.utime(path, ns=(like.st_atime_ns, like.st_mtime_ns))
-
-    def rename(self, source: Path, target: Path) -> None:
-        source.replace(target)
-
-    def exchange(self, one: Path, other: Path) -> bool:
-        """Swap two names at one moment; False where the system can't."""
-        return renameat2(one, other, EXCHANGE)
-
-    def rename_new(self, source: Path, target: Path) -> bool:
-        """Rename unless `target` exists (FileExistsError); False where the system can't."""
-        return renameat2(source, target, NO_REPLACE)
-
-    def unlink(self, path: Path) -> None:
-        path.unlink()
-
-    def mkdir(self, path: Path) -> None:
-        path.mkdir(mode=0o700)
-
-    def rmdir(self, path: Path) -> None:
-        path.rmdir()
-
-
-class NoLinks(Disk):
-    """Opens no file by a link, also when it was put there a moment ago."""
-
-    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
-        return super().open(path, flags | os.O_NOFOLLOW, mode)
-
-
-DISK = Disk()
-NO_LINKS = NoLinks()
 
 
 def sha256(data: bytes) -> str:
@@ -161,9 +100,12 @@ def swap(path: Path, data: bytes, *, tmp: str, before: str | None, disk: Disk = 
     swap_in(path, tmp=tmp, before=before, disk=disk)
 
 
-def lay(path: Path, data: bytes, *, tmp: str, disk: Disk = DISK) -> Path:
-    """Write beside `path`, as the file `tmp`, what is to become its content, synced; raises OSError, leaving none."""
-    return _write_beside(path, data, tmp, True, disk)
+def lay(path: Path, data: bytes, *, tmp: str, sync: bool = True, disk: Disk = DISK) -> Path:
+    """Write beside `path`, as the file `tmp`, what is to become its content; raises OSError, leaving none.
+
+    Without `sync` it is only on its way to the disk, and has to be synced before it is swapped in.
+    """
+    return _write_beside(path, data, tmp, sync, disk)
 
 
 def swap_in(path: Path, *, tmp: str, before: str | None, disk: Disk = DISK) -> None:
@@ -320,6 +262,17 @@ def sync_file(path: Path, *, disk: Disk = DISK) -> None:
     """Wait until the content of a file is on the disk."""
     with _named(path), _opened(path, os.O_RDONLY, disk) as fd:
         disk.sync(fd)
+
+
+def sync_files(paths: Iterable[Path], *, disk: Disk = DISK) -> None:
+    """Wait until the content of several files is on the disk; all are on their way before the first is waited for."""
+    every = list(paths)
+    if len(every) > 1:
+        for path in every:
+            with _named(path), _opened(path, os.O_RDONLY, disk) as fd:
+                disk.begin_sync(fd)
+    for path in every:
+        sync_file(path, disk=disk)
 
 
 def sync_folder(path: Path, *, disk: Disk = DISK) -> None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Holder:
     """The process that holds the pen; `since` is ISO 8601. Without a readable note, `pid` is 0.
 
-    `socket` is where it takes requests and `version` what it runs, for an orchestrator that takes any.
+    `socket` is where it takes requests, `version` what it runs and `durability` when its commits count as made, for an
+    orchestrator that takes any.
     """
 
     pid: int
@@ -26,6 +27,7 @@ class Holder:
     since: str
     socket: str = ""
     version: str = ""
+    durability: str = "full"
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host} since {self.since}" if self.pid else "another process"
@@ -59,7 +61,8 @@ def noted_holder(root: Path) -> Holder:
     """What the holder wrote about itself; a note that makes no sense names nobody. Raises RoomUnfit."""
     try:
         found = json.loads(read_room_file(root, NOTE))
-        told = [str(found.get(name, "")) for name in ("socket", "version")]
+        usual = {"socket": "", "version": "", "durability": "full"}
+        told = [str(found.get(name, value)) for name, value in usual.items()]
         return Holder(int(found["pid"]), str(found["host"]), str(found["since"]), *told)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return Holder(0, "", "")

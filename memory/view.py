@@ -156,7 +156,7 @@ class View:
         with os.fdopen(os.dup(fd), "rb") as log:
             log.seek(known.size)
             data = log.read()
-        found = scan(data, REDO_LOG)
+        found = scan(data, REDO_LOG, known.size)
         if found.records:
             root = self._workspace.root
             accepted = read_room_file(root, ACCEPTED).decode("utf-8", "replace").strip()

@@ -1,35 +1,38 @@
 """The one module that holds the pen: it turns what was decided into changes, and writes them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from ..memory.change import Change, FileEntry, Put
+from ..memory.change import Change, Put
 from ..memory.clock import Clock
 from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen, PutRefused
+from ..memory.commit.pen import Durability as Durability
 from ..memory.commit.pen import PenLost as PenLost
 from ..memory.commit.pen import RecoveryNeeded as RecoveryNeeded
 from ..memory.commit.rehearsal import Foreseen as Foreseen
 from ..memory.commit.rehearsal import Rehearsal
-from ..memory.files import sha256
 from ..memory.history import Commit, commit_of
 from ..memory.ids import AgentId, ClientId
 from ..memory.problem import Problem
 from ..memory.scaffold import Planned
-from ..memory.target import CardTarget, FileTarget
+from ..memory.target import CardTarget
 from ..memory.text.card import CardEdit, CardExists, EditRefused
 from ..memory.text.clip import clip
 from ..memory.undoable import BuiltUpon, ChangedByHand, built_upon, check_undoable
 from ..memory.undone import puts_back, root_of
 from ..memory.view import View
 from ..memory.workspace import Space
-from ..staging.draft import Draft, edit_of, file_bytes
+from ..staging.draft import Draft
 from ..staging.verdict import Accepted
 from . import door
+from .committing import Lender as Lender
+from .committing import at_once
+from .drafted import change_of, edit_in, what_of
 from .errors import IdIsTaken
-from .review.reviewer import CHECKS, Examined, file_entry
+from .review.reviewer import CHECKS, Examined
 from .settings.redact import Known
 from .tasks.dossier import Dossier
 from .tasks.events import CommitRefused, Committed, Edited, Event
@@ -57,14 +60,6 @@ class NotWritten:
 
     kind: str
     reason: str
-
-
-@dataclass(frozen=True)
-class Lender:
-    """Whose pen it is, where a scribe has it on loan."""
-
-    broke: Callable[[Broken], None]
-    given_back: Callable[[], None]
 
 
 class Scribe:
@@ -103,9 +98,10 @@ class Scribe:
         wait: float = 10.0,
         known: Known | None = None,
         witness: Witness | None = None,
+        durability: Durability = Durability.FULL,
     ) -> "Scribe":
         """Takes the pen within `wait` seconds and finishes what a crash left; raises PenHeld, RedoDamaged, OSError."""
-        pen = Pen.open(view.workspace, clock, wait=wait)
+        pen = Pen.open(view.workspace, clock, wait=wait, durability=durability)
         return cls(view, pen, known, told=pen.recovered, witness=witness)
 
     @classmethod
@@ -176,18 +172,52 @@ class Scribe:
         A draft that is no longer what the verdict was on is not written. One that was committed before a crash is
         found by its key. Raises RecoveryNeeded, PenLost or an OSError.
         """
+        return at_once(self.carry_out_shared(dossier, state, verdict, examined, shared=False))
+
+    async def carry_out_shared(
+        self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined, *, shared: bool = True
+    ) -> tuple[Event, Written | NotWritten]:
+        """The same; `shared` with one sync for all who want to commit at this moment."""
         draft = examined.draft
         if draft is None or examined.bound.sha256 != verdict.bound.sha256:
             reason = "its file changed after it was accepted"
             return Edited(state.id, examined.bound.sha256), NotWritten("changed", reason)
         key = key_of(dossier.state, state, str(draft.target))
         try:
-            commit = self._commit(_change(dossier, state, verdict, draft, examined.before, key))
+            commit = await self._maybe_shared(change_of(dossier, state, verdict, draft, examined.before, key), shared)
         except AlreadyCommitted as e:
             return self._had(dossier.space, state, key, e.commit)
         except (EditRefused, door.SecretRefused) as e:
             return CommitRefused(state.id, "conflict", e.message), NotWritten("conflict", e.message)
+        self.flush()  # a journal that says so must not outlast the commit
         return Committed(state.id, commit.id), Written(commit.id, commit.paths)
+
+    def commit_all(self, changes: Sequence[Change]) -> tuple[Sequence[Commit | Exception], tuple[Problem, ...]]:
+        """What comes of several changes that share a sync, and what came up meanwhile; for the one who lends the pen.
+
+        Each of them has been through the door.
+        """
+        assert isinstance(self._pen, Pen), "a rehearsal is lent to nobody"
+        before = len(self._pen.recovered)
+        outcomes = self._pen.commit_group(changes)
+        for commit in outcomes:
+            if isinstance(commit, Commit):
+                self._saw(commit)
+        return outcomes, self._pen.recovered[before:]
+
+    async def _maybe_shared(self, change: Change, shared: bool, *, allow_secret: bool = False) -> Commit:
+        """`_commit`; `shared` waits for others who have something to commit just now, where the pen is lent."""
+        if self._lender is None or not shared:
+            return self._commit(change, allow_secret=allow_secret)
+        if not allow_secret:
+            door.check(change, self._known.held)
+        told = await self._lender.committer.commit(change)
+        self._told += told.problems
+        if isinstance(told.outcome, Commit):
+            return told.outcome
+        if isinstance(told.outcome, PenLost | RecoveryNeeded):
+            self._lender.broke(told.outcome)
+        raise told.outcome
 
     def write(self, change: Change) -> Commit:
         """A change that a person asked for, as it is; raises what the pen raises before its commit point."""
@@ -199,11 +229,14 @@ class Scribe:
             door.check(change, self._known.held)
         with self._noting():
             commit = self._pen.commit(change)
+        if self._lender is not None:
+            self._lender.wrote()
         self._saw(commit)
         return commit
 
     def _saw(self, *commits: Commit) -> None:
         if self.witness is not None and self.witness.wanted:
+            self.flush()  # it looks at the files
             self.witness.saw(commits)
 
     def _had(self, space: Space, state: DraftState, key: str, id_: str) -> tuple[Event, Written | NotWritten]:
@@ -223,10 +256,24 @@ class Scribe:
         self, space: Space, kind: str, text: str, who: str, *, key: str | None = None, allow_secret: bool = False
     ) -> Commit:
         """One line in the day log, once for a key; raises BadLogText or SecretRefused."""
+        return at_once(self.log_shared(space, kind, text, who, key=key, allow_secret=allow_secret, shared=False))
+
+    async def log_shared(
+        self,
+        space: Space,
+        kind: str,
+        text: str,
+        who: str,
+        *,
+        key: str | None = None,
+        allow_secret: bool = False,
+        shared: bool = True,
+    ) -> Commit:
+        """The same, with one sync for all who want to commit at this moment."""
         what = clip(f"[{kind}] {' '.join(text.split())}", _WHAT)
         try:
             change = Change(client=space.client, what=what, who=who, log=((kind, text),), key=key)
-            return self._commit(change, allow_secret=allow_secret)
+            return await self._maybe_shared(change, shared, allow_secret=allow_secret)
         except AlreadyCommitted as e:
             known = commit_of(self._view, space, e.commit)
             if known is None:
@@ -296,12 +343,12 @@ class Scribe:
 
         Raises EditRefused or SecretRefused.
         """
-        what = _what(draft)
+        what = what_of(draft)
         change = Change(
             client=space.client,
             what=what,
             who=who,
-            edit=_edit(draft, None),
+            edit=edit_in(draft, None),
             index=draft.index if isinstance(draft.target, CardTarget) else (),
             log=(("card", f"{what} ({who})"),),
             key=key,
@@ -379,6 +426,17 @@ class Scribe:
                 raise BuiltUpon(undone.id, reason, later) from e
             raise ChangedByHand(undone.id, reason) from e
 
+    def flush(self) -> None:
+        """Puts what was committed lazily on the disk; raises PenLost or RecoveryNeeded."""
+        if isinstance(self._pen, Pen):
+            with self._noting():
+                self._pen.flush()
+
+    @property
+    def waits(self) -> bool:
+        """Whether something committed lazily is to be flushed within a second."""
+        return isinstance(self._pen, Pen) and self._pen.waits
+
     def tidy(self) -> None:
         """Trims the redo log once all files are on the disk; what can't be done is left to the next time."""
         if isinstance(self._pen, Pen):
@@ -417,52 +475,6 @@ class Scribe:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _change(
-    dossier: Dossier, state: DraftState, verdict: Accepted, draft: Draft, before: bytes | None, key: str
-) -> Change:
-    what, agent = _what(draft), dossier.sheet.agent
-    return Change(
-        client=dossier.space.client,
-        what=what,
-        who=f"agent:{agent}",
-        edit=_edit(draft, verdict),
-        puts=_puts(draft, before),
-        index=draft.index if isinstance(draft.target, CardTarget) else (),
-        files=_files(draft),
-        log=(("draft", f"{what} (draft {state.id} by {agent}, accepted by {verdict.reviewer})"),),
-        key=key,
-        draft=state.id,
-        agent=agent,
-        task=dossier.task,
-        reviewer=verdict.reviewer,
-        sources=draft.sources,
-    )
-
-
-def _edit(draft: Draft, verdict: Accepted | None) -> CardEdit | None:
-    shown = None if verdict is None else verdict.bound.section or None
-    return None if isinstance(draft.target, FileTarget) else edit_of(draft, shown)
-
-
-def _puts(draft: Draft, before: bytes | None) -> tuple[Put, ...]:
-    if not isinstance(draft.target, FileTarget):
-        return ()
-    expected = None if draft.edit == "create" or before is None else sha256(before)
-    return (Put(str(draft.target), file_bytes(draft), expected),)
-
-
-def _files(draft: Draft) -> tuple[FileEntry, ...]:
-    if not isinstance(draft.target, FileTarget):
-        return ()
-    return (FileEntry(draft.target.project, draft.target.path, file_entry(draft)),)
-
-
-def _what(draft: Draft) -> str:
-    verb = {"create": "created", "append": "appended", "replace": "replaced", "remove": "removed"}[draft.edit]
-    place = f" in {draft.section}" if draft.section else ""
-    return f"{draft.target}: {verb}{place}"
 
 
 @contextmanager

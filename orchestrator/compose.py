@@ -19,6 +19,7 @@ from .service import Service
 from .settings.redact import Known, held_in
 
 if TYPE_CHECKING:
+    from .commit import Durability
     from .pens import HeldPen
     from .settings.models import Models
     from .settings.setup import Setup
@@ -92,6 +93,8 @@ async def build_orchestrator(
     PenHeld after `wait` seconds, RedoDamaged or an OSError. Whether git is to follow is asked of the person's config at
     each commit.
     """
+    import asyncio
+
     from anyio import CancelScope
 
     from .pens import HeldPen
@@ -104,7 +107,15 @@ async def build_orchestrator(
     view = View(workspace)
     known = Known(held_in(os.environ))
     workshop = _workshop(now, workspace, known)
-    with HeldPen.open(view, now, wait=wait, on_broken=on_broken, witness=lambda: _behind(workspace, now)) as pen:
+    with HeldPen.open(
+        view,
+        now,
+        wait=wait,
+        on_broken=on_broken,
+        witness=lambda: _behind(workspace, now),
+        durability=_durability(),
+        later=asyncio.get_running_loop().call_later,
+    ) as pen:
         lost = recover(Desk(view, now), view)
         service = Service(
             workspace,
@@ -157,6 +168,19 @@ def _behind(workspace: Workspace, clock: Clock) -> "Witness":
     from .mirror.wanted import Wanted
 
     return Behind(Mirror(workspace, clock, os.environ, Wanted(workspace.settings.id)))
+
+
+def _durability() -> "Durability":
+    """What the person's own config says; `full` where it can't be read: the next command that works says why."""
+    from .commit import Durability
+    from .settings.config import ConfigUnreadable, load_config
+    from .settings.place import config_file
+
+    try:
+        config = load_config(config_file())
+    except ConfigUnreadable:
+        return Durability.FULL
+    return Durability.FULL if config is None else Durability(config.durability)
 
 
 def _models(setup: "Setup", workshop: "Workshop") -> "Models":

@@ -4,19 +4,29 @@ Everything that writes memory runs in one thread and between two awaits, so any 
 out at the same time and none has to wait for another.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
+from ..memory.change import Change
 from ..memory.clock import Clock
 from ..memory.errors import MemoryFault
+from ..memory.history import Commit
+from ..memory.problem import Problem
 from ..memory.view import View
-from .commit import Broken, Lender, Scribe
+from .commit import Durability, Lender, PenLost, RecoveryNeeded, Scribe
+from .committing import Committer
 from .settings.redact import Known
 from .witness import Witness
 
 WAIT = 10.0
 """Seconds that a command waits for a pen that another process holds."""
+
+
+_FLUSH_SECONDS = 0.5
+
+Later = Callable[[float, Callable[[], None]], object]
+"""Calls back after some seconds, in the thread that writes."""
 
 
 class Pens(Protocol):
@@ -53,12 +63,23 @@ class HeldPen:
     process has to end, and the next one recovers. What opening it found is told to the first who borrows it.
     """
 
-    def __init__(self, scribe: Scribe, on_broken: Callable[[MemoryFault], None]) -> None:
+    def __init__(
+        self,
+        scribe: Scribe,
+        on_broken: Callable[[MemoryFault], None],
+        durability: Durability = Durability.FULL,
+        later: Later | None = None,
+    ) -> None:
+        self.durability = durability
         self._scribe = scribe
         self._on_broken = on_broken
+        self._later = later
+        self._flush_is_due = False
+        self._lender = Lender(self._broke, self._given_back, self._wrote, Committer(self._commit_all))
         self._loans = 0
+        self._closed = False
         self._untold = True
-        self.broken: Broken | None = None
+        self.broken: MemoryFault | None = None
 
     @classmethod
     def open(
@@ -69,19 +90,22 @@ class HeldPen:
         wait: float = WAIT,
         on_broken: Callable[[MemoryFault], None] = lambda _: None,
         witness: Callable[[], Witness | None] | None = None,
+        durability: Durability = Durability.FULL,
+        later: Later | None = None,
     ) -> Self:
         """Takes the pen within `wait` seconds; raises what `Scribe.open` raises.
 
-        `witness` is called with the pen held: it looks itself for what was committed until then.
+        `witness` is called with the pen held: it looks itself for what was committed until then. `later` calls back
+        after some seconds: without it, what is committed lazily is flushed at once.
         """
-        scribe = Scribe.open(view, clock, wait=wait)
+        scribe = Scribe.open(view, clock, wait=wait, durability=durability)
         try:
             scribe.reconcile(view.workspace.spaces())
             scribe.witness = None if witness is None else witness()
         except BaseException:
             scribe.close()
             raise
-        return cls(scribe, on_broken)
+        return cls(scribe, on_broken, durability, later)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -91,13 +115,14 @@ class HeldPen:
     def take(self, known: Known) -> Scribe:
         if self.broken is not None:
             raise self.broken
-        loan = self._scribe.lend(known, Lender(self._broke, self._given_back), told=self._untold)
+        loan = self._scribe.lend(known, self._lender, told=self._untold)
         self._untold = False
         self._loans += 1
         return loan
 
     def close(self) -> None:
         """Puts the pen down."""
+        self._closed = True
         self._scribe.close()
 
     def __enter__(self) -> Self:
@@ -108,10 +133,37 @@ class HeldPen:
     ) -> None:
         self.close()
 
-    def _broke(self, error: Broken) -> None:
+    def _broke(self, error: MemoryFault) -> None:
         if self.broken is None:
             self.broken = error
             self._on_broken(error)
+
+    def _commit_all(self, changes: Sequence[Change]) -> tuple[Sequence[Commit | Exception], tuple[Problem, ...]]:
+        came = self._scribe.commit_all(changes)
+        self._wrote()
+        return came
+
+    def _wrote(self) -> None:
+        """What was committed lazily gets to the disk within a second."""
+        if not self._scribe.waits or self._flush_is_due:
+            return
+        if self._later is None:
+            self._flush()
+        else:
+            self._flush_is_due = True
+            self._later(_FLUSH_SECONDS, self._flush)
+
+    def _flush(self) -> None:
+        self._flush_is_due = False
+        if self.broken is not None or self._closed:
+            return
+        try:
+            self._scribe.flush()
+        except (PenLost, RecoveryNeeded) as e:
+            self._broke(e)
+        else:
+            if not self._loans:
+                self._scribe.tidy()
 
     def _given_back(self) -> None:
         """With nothing under way the redo log is trimmed, so that readers have little to lay over the files."""

@@ -358,6 +358,7 @@ class StatusResult:
     client_titles: Mapping[str, str] = field(default_factory=dict)
     unpriced_tokens_today: int = 0
     git: MirrorView | None = None
+    durability: str = "full"
 
     def as_json(self) -> Json:
         return {
@@ -379,6 +380,7 @@ class StatusResult:
             "client_titles": dict(self.client_titles),
             "unpriced_tokens_today": self.unpriced_tokens_today,
             "git": None if self.git is None else self.git.as_json(),
+            "durability": self.durability,
         }
 
 

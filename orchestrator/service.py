@@ -204,19 +204,35 @@ class Service(Clearer):
 
         Raises NoSuchDraft or AmbiguousId before anything is decided.
         """
+        from .committing import at_once
+
+        return at_once(self.approve_shared(ids, sha256=sha256, confirm=confirm, dry_run=dry_run, shared=False))
+
+    async def approve_shared(
+        self,
+        ids: Sequence[str],
+        *,
+        sha256: str | None = None,
+        confirm: Confirm | None = None,
+        dry_run: bool = False,
+        shared: bool = True,
+    ) -> DecisionResult:
+        """The same, with one sync for all who want to commit at this moment."""
         if sha256 is not None and len(ids) != 1:
             raise BadRequest("--sha256 vouches for one draft; name exactly one")
-        with self._decider(ids, dry_run) as (decider, scribe):
-            decisions = tuple(decider.approve(one, sha256, confirm) for one in ids)
-            return _decided(scribe, decider, decisions)
+        with self._decider(ids, dry_run, shared) as (decider, scribe):
+            decisions = [await decider.approve(one, sha256, confirm) for one in ids]
+            return _decided(scribe, decider, tuple(decisions))
 
     def reject(self, ids: Sequence[str], reason: str, *, dry_run: bool = False) -> DecisionResult:
         """Refuses drafts for good; raises BadReason, SecretRefused, NoSuchDraft or AmbiguousId."""
         if not reason.strip():
             raise BadReason("reject")
         self._refuse_secret(reason)
+        from .committing import at_once
+
         with self._decider(ids, dry_run) as (decider, scribe):
-            decisions = tuple(decider.reject(one, reason.strip()) for one in ids)
+            decisions = tuple(at_once(decider.reject(one, reason.strip())) for one in ids)
             return _decided(scribe, decider, decisions)
 
     # -- inside ----------------------------------------------------------------------------------------------------
@@ -228,7 +244,7 @@ class Service(Clearer):
         refuse(reason, "the reason", self._secrets().held)
 
     @contextmanager
-    def _decider(self, ids: Sequence[str], dry_run: bool) -> "Iterator[tuple[Decider, Scribe]]":
+    def _decider(self, ids: Sequence[str], dry_run: bool, shared: bool = False) -> "Iterator[tuple[Decider, Scribe]]":
         """The same for decisions on drafts; raises BadRequest, NoSuchDraft or AmbiguousId."""
         from .review.decide import Decider
 
@@ -237,7 +253,7 @@ class Service(Clearer):
         with desk.scribe() as scribe:
             self._settle(scribe)
             scribe.reconcile(spaces)
-            yield Decider(desk, scribe, self._user), scribe
+            yield Decider(desk, scribe, self._user, shared=shared), scribe
 
     def _work(
         self,

@@ -80,6 +80,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         suggestion=_suggestion(hurt, tasks, waiting, cards),
         notices=(*_unbelieved(view), *told(spaces, clock), *_unsummed(spaces, now.date())),
         git=read_mirror(workspace.root),
+        durability="full" if held is None else held.durability,
         client_titles={id_: title for id_ in workspace.clients() if (title := client_title(view, id_))},
     )
 

@@ -147,6 +147,32 @@ class Writer(Reader):
 
         Raises BadRequest for one of more than 8 KiB, BadLogText, NoSuchClient, or SecretRefused without `allow_secret`.
         """
+        from .committing import at_once
+
+        return at_once(
+            self.log_shared(
+                text,
+                client=client,
+                kind=kind,
+                dry_run=dry_run,
+                allow_secret=allow_secret,
+                request=request,
+                shared=False,
+            )
+        )
+
+    async def log_shared(
+        self,
+        text: str,
+        *,
+        client: str | None = None,
+        kind: str = "note",
+        dry_run: bool = False,
+        allow_secret: bool = False,
+        request: str | None = None,
+        shared: bool = True,
+    ) -> CommitResult:
+        """The same, with one sync for all who want to commit at this moment."""
         if (size := len(text.encode(errors="replace"))) > _LONGEST_LINE:
             raise BadRequest(
                 f"a log line has at most {_LONGEST_LINE:,} bytes, this one has {size:,}",
@@ -154,11 +180,15 @@ class Writer(Reader):
             )
         space = self.workspace.space(client)
 
-        def add(scribe: "Scribe", key: str | None) -> "Commit":
+        key = _key(request)
+        with self._scribe(dry_run) as scribe:
+            before = None if key is None else scribe.done(space, key)
+            if before is not None:
+                return _result(scribe, before, again=True)
             scribe.reconcile((space,))
-            return scribe.log(space, kind, text, self._who, key=key, allow_secret=allow_secret)
-
-        return self._once(add, space, request, dry_run)
+            who, insists = self._who, allow_secret
+            commit = await scribe.log_shared(space, kind, text, who, key=key, allow_secret=insists, shared=shared)
+            return _result(scribe, commit)
 
     def fix(self, fixes: "tuple[Fix, ...]") -> FixResult:
         """Carries out what `doctor` showed to be fixable; each that is not right any more is told, and not done."""
@@ -221,13 +251,10 @@ class Writer(Reader):
         self, add: "Callable[[Scribe, str | None], Commit]", space: Space, request: str | None, dry_run: bool
     ) -> CommitResult:
         """What `add` commits in a space; of a request that was done before, what it came to then."""
-        key = None if request is None else f"request {request}"
+        key = _key(request)
         with self._scribe(dry_run) as scribe:
             before = None if key is None else scribe.done(space, key)
-            commit = before or add(scribe, key)
-            id_ = None if scribe.rehearsed else commit.id
-            again = before is not None
-            return CommitResult(id_, commit.paths, scribe.notices(), dry_run=scribe.rehearsed, again=again)
+            return _result(scribe, before or add(scribe, key), again=before is not None)
 
     def _desk(self, dry_run: bool) -> "Desk":
         if dry_run:
@@ -265,3 +292,12 @@ class Writer(Reader):
         """After a recovery: tells the journals of tasks what was found to be committed."""
         if scribe.recovered and not (scribe.rehearsed or scribe.lent):
             settle(self._view, self._clock, self.workspace.spaces())
+
+
+def _key(request: str | None) -> str | None:
+    return None if request is None else f"request {request}"
+
+
+def _result(scribe: "Scribe", commit: "Commit", *, again: bool = False) -> CommitResult:
+    id_ = None if scribe.rehearsed else commit.id
+    return CommitResult(id_, commit.paths, scribe.notices(), dry_run=scribe.rehearsed, again=again)

@@ -29,9 +29,8 @@ from ..tombstone import TOMBSTONES, Tombstone, tombstone_json
 from ..view import HEADINGS, UnreadableText, as_text, card_ids, log_days
 from ..workspace import SHELVES, Space
 from .reach import may_remove, may_write
-from .record import Addition, FileChange, Line, Removal, Rewrite, Turn
 from .rename import move
-from .splice import splices
+from .splice import Splice, splices
 from .taking_back import take_back
 from .text_change import text_changes
 
@@ -87,12 +86,31 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
+class Page:
+    """A file that is replaced, made or taken away; `pieces` are those that differ, where they are known."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    pieces: tuple[Splice, ...] = ()
+
+
+@dataclass(frozen=True)
+class Added:
+    """Lines that are added to a file, each with its newline; `fresh` ones hold an id, and so stand nowhere yet."""
+
+    path: str
+    lines: tuple[bytes, ...]
+    fresh: bool
+
+
+@dataclass(frozen=True)
 class Composed:
-    """A commit as it will be: the log's line, the record's changes, and the new content of what is replaced."""
+    """A commit as it will be: what its line in the log says, and what becomes of the files."""
 
     commit: Commit
-    files: tuple[FileChange, ...]
-    contents: dict[str, bytes]
+    pages: tuple[Page, ...]
+    added: tuple[Added, ...]
     sealed_all: bool
 
 
@@ -177,18 +195,17 @@ def compose(
     lines = [log_line(now, kind, text) for kind, text in change.log]
     if not lines and not change.seal and all(data == desk.before[path] for path, data in desk.after.items()):
         raise NothingToChange("everything is as it should be already")
-    turns = [_turn(path, desk.before[path], data) for path, data in desk.after.items() if data != desk.before[path]]
-    additions, sealed_all = _day_log(space, source, lines, now, id, seal_days or change.seal, passed_over)
+    pages = [_page(path, desk.before[path], data) for path, data in desk.after.items() if data != desk.before[path]]
+    added, sealed_all = _day_log(space, source, lines, now, id, seal_days or change.seal, passed_over)
     if change.tombstone is not None:
         stone = Tombstone(change.tombstone, now.isoformat(timespec="seconds"), change.who, id)
-        additions.append(_fresh_lines(source, TOMBSTONES, [tombstone_json(stone)]))
-    if not turns and not additions:
+        added.append(_fresh_lines(TOMBSTONES, [tombstone_json(stone)]))
+    if not pages and not added:
         raise NothingToChange("all past days are sealed already")
-    commit = _commit(change, space, desk, turns, additions, moved, id, now)
+    commit = _commit(change, space, pages, added, moved, id, now)
     log = space.path(f"logs/commits-{now:%Y-%m}.jsonl")
-    additions.append(_fresh_lines(source, log, [commit_json(commit)]))
-    contents = {path: data for path, data in desk.after.items() if data is not None}
-    return Composed(commit, (*turns, *additions), contents, sealed_all)
+    added.append(_fresh_lines(log, [commit_json(commit)]))
+    return Composed(commit, tuple(pages), tuple(added), sealed_all)
 
 
 def _remove(desk: _Desk, space: Space, remove: Remove) -> None:
@@ -369,12 +386,12 @@ def _day_log(
     id: str,  # noqa: A002
     seal_days: bool,
     passed_over: Callable[[Problem], None],
-) -> tuple[list[Addition], bool]:
+) -> tuple[list[Added], bool]:
     """Today's new lines, and the seals of earlier days that have none yet."""
     path = space.path(day_file(now.date()))
-    additions = [_counted_lines(source, path, lines)] if lines else []
+    added = [Added(path, tuple(line.encode() for line in lines), fresh=False)] if lines else []
     if not seal_days:
-        return additions, False
+        return added, False
     sealed: set[str] = set()
     for name in source.names(space.path("logs")):
         if _SEALS.fullmatch(name):
@@ -392,52 +409,31 @@ def _day_log(
             continue
         seals.append(seal_json(seal(day, text, now, machine)).rstrip("\n"))
     if seals:
-        additions.append(_fresh_lines(source, space.path(f"logs/seals-{now:%Y-%m}.jsonl"), seals))
-    return additions, len(due) <= _SEALS_AT_ONCE
+        added.append(_fresh_lines(space.path(f"logs/seals-{now:%Y-%m}.jsonl"), seals))
+    return added, len(due) <= _SEALS_AT_ONCE
 
 
-def _counted_lines(source: Source, path: str, lines: list[str]) -> Addition:
-    """Lines that may stand in the file already, as a person may note the same thing twice in a minute."""
-    data = source.read(path) or b""
-    standing = [line.rstrip(b"\r") for line in data.split(b"\n")]
-    made: list[Line] = []
-    for line in lines:
-        text = line.encode()
-        bare = text.rstrip(b"\r\n")
-        made.append(Line(text, standing.count(bare) + sum(other.text == text for other in made)))
-    return Addition(path, len(data), bool(data) and not data.endswith(b"\n"), tuple(made))
+def _fresh_lines(path: str, records: list[str]) -> Added:
+    return Added(path, tuple(record.encode() + b"\n" for record in records), fresh=True)
 
 
-def _fresh_lines(source: Source, path: str, records: list[str]) -> Addition:
-    """Lines that hold an id and so stand nowhere yet."""
-    size, ended = source.end(path)
-    return Addition(path, size, not ended, tuple(Line(record.encode() + b"\n", 0) for record in records))
-
-
-def _turn(path: str, before: bytes | None, after: bytes | None) -> Turn:
-    if after is None:
-        assert before is not None, f"{path} was read before it was removed"
-        return Removal(path, sha256(before))
-    pieces = splices(before or b"", after)
-    return Rewrite(path, None if before is None else sha256(before), sha256(after), pieces)
+def _page(path: str, before: bytes | None, after: bytes | None) -> Page:
+    return Page(path, before, after, () if after is None else splices(before or b"", after))
 
 
 def _commit(
     change: Change,
     space: Space,
-    desk: _Desk,
-    turns: list[Turn],
-    additions: list[Addition],
+    pages: list[Page],
+    added: list[Added],
     moved: frozenset[str],
     id: str,  # noqa: A002
     now: datetime,
 ) -> Commit:
     changes: list[TextChange] = []
-    for turn in turns:
-        if turn.path in moved:
-            continue
-        before, after = desk.before[turn.path] or b"", desk.after[turn.path] or b""
-        changes += text_changes(turn, before, after, change.edit, space)
+    for page in pages:
+        if page.path not in moved:
+            changes += text_changes(page.path, page.before, page.after, page.pieces, change.edit, space)
     return Commit(
         v=VERSION,
         id=id,
@@ -451,7 +447,7 @@ def _commit(
         task=change.task,
         reviewer=change.reviewer,
         sources=change.sources,
-        paths=tuple([turn.path for turn in turns] + [addition.path for addition in additions]),
+        paths=(*(page.path for page in pages), *(lines.path for lines in added)),
         changes=tuple(changes),
-        removed=tuple(turn.path for turn in turns if isinstance(turn, Removal)),
+        removed=tuple(page.path for page in pages if page.after is None),
     )

@@ -46,8 +46,12 @@ def lay(
     changes: Sequence[tuple[FileChange, Path]],
     contents: Mapping[str, bytes],
     disk: files.Disk,
+    tags: Mapping[str, str] | None = None,
 ) -> Laid:
-    """Lay the files that a commit replaces, each change given with its real file; raises OSError, then none is left."""
+    """Lay the files that a commit replaces, each change given with its real file; raises OSError, then none is left.
+
+    `tags` are those that are not the commit's id, by path.
+    """
     due = [(change, real) for change, real in changes if isinstance(change, Rewrite) and real.parent.is_dir()]
     if not due:
         return Laid(commit, {})
@@ -56,8 +60,9 @@ def lay(
     beside: dict[str, Path] = {}
     try:
         for change, real in due:
-            tmp = files.tmp_name(real.name, commit)
-            beside[change.path] = files.lay(real, contents[change.path], tmp=tmp, disk=disk)
+            tmp = files.tmp_name(real.name, (tags or {}).get(change.path, commit))
+            beside[change.path] = files.lay(real, contents[change.path], tmp=tmp, sync=False, disk=disk)
+        files.sync_files(beside.values(), disk=disk)
     except OSError:
         Laid(commit, beside).take_up(disk)
         raise

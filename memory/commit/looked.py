@@ -56,8 +56,11 @@ class Looked:
         self._kept: _Kept | None = None  # as it lies in the cache; None: not looked at yet
         self._saved = 0
 
-    def look(self, space: Space) -> Glance:
-        """What changed since the last look that was kept; raises LinkLeadsOut, UnreadableText or an OSError."""
+    def look(self, space: Space, read: Callable[[str], bytes | None] | None = None) -> Glance:
+        """What changed since the last look that was kept; raises LinkLeadsOut, UnreadableText or an OSError.
+
+        `read` gives an index that is not in its file yet.
+        """
         if self._kept is None:
             self._kept = _read(self._root)
             self._stamps, self._indexes = dict(self._kept[0]), dict(self._kept[1])
@@ -65,7 +68,7 @@ class Looked:
         wanted: list[str] = []
         for shelf in SHELVES:
             path = space.index_path(shelf)
-            data = read_file(self._root, path)
+            data = read_file(self._root, path) if read is None else read(path)
             glance.indexes[path] = None if data is None else sha256(data)
             same = path in self._indexes and self._indexes[path] == glance.indexes[path]
             for name, stamp in self._cards(space.path(shelf)):

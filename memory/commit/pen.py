@@ -53,49 +53,51 @@ Created Equal", OSDI 2014 (what a crash may leave of a rename); renameat2(2), fs
 """
 
 import errno
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import date
-from pathlib import Path
 from typing import Self
 
 from .. import files
 from ..change import Change
 from ..clock import Clock
 from ..errors import MemoryFault
-from ..history import Commit, commit_id, sort_key
+from ..history import Commit, sort_key
 from ..holder import Holder, PenHeld, holder
-from ..links import LinkLeadsOut
 from ..problem import Problem
 from ..room import REDO_LOG, RoomUnfit, inspect_room
-from ..text.refusal import EditRefused, NothingToChange
-from ..view import UnreadableText
 from ..workspace import Space, Workspace
 from . import laid, machine
+from .alignment import brought_into_line
 from .burial import bury_all
-from .compose import Composed, EntryWithoutSection, IdTaken, PutRefused, RemoveRefused, compose
+from .compose import EntryWithoutSection, IdTaken, PutRefused, RemoveRefused
+from .doubt import AlreadyCommitted, Outcome, RecoveryNeeded, Unfinished, reason_of
+from .durability import Durability
+from .group import Group
 from .identity import folder_name
 from .ledger import Ledger
 from .lock import NetworkFileSystem, PenLock, PenLost
 from .looked import Looked
 from .machine import Counters
-from .place import PlaceUnfit, check_places, check_room
-from .record import Addition, FileChange, Record, Removal
-from .recovery import Rollforward, follow, roll_forward
+from .place import PlaceUnfit, check_room
+from .record import Record
+from .recovery import Rollforward, roll_forward
 from .redo import ForeignRedo, RedoDamaged, encode
 from .redo_log import RedoLog, SyncInDoubt
-from .removal import take_out
+from .session import Keys, Session, known_commit
 from .shorten import shorten_logs
 from .standing import Standing
+from .stroke import Stroke
 
 __all__ = [
     "AlreadyCommitted",
+    "Durability",
     "EntryWithoutSection",
     "ForeignRedo",
     "Holder",
     "IdTaken",
     "NetworkFileSystem",
+    "Outcome",
     "Pen",
     "PenHeld",
     "PenLost",
@@ -112,47 +114,19 @@ __all__ = [
 _CHECKPOINT_BYTES = 1 << 20
 
 
-class AlreadyCommitted(MemoryFault):
-    """Raised when a change with this key was committed before; nothing was written."""
-
-    def __init__(self, key: str, commit: str) -> None:
-        super().__init__(f"commit {commit}: this was committed already (key {key})")
-        self.commit = commit
-
-
-class RecoveryNeeded(MemoryFault):
-    """Raised when the disk failed while a commit was being made durable, or after: the next opening finishes it."""
-
-    def __init__(self, what: str, reason: str, *, asked: bool = True) -> None:
-        """`asked` is false for a commit that onepen makes before the one that it was asked for."""
-        rest = "" if asked else "; what you asked for was not done: run the command again"
-        super().__init__(
-            f"{what}: in doubt, recovery is needed ({reason}); nothing is lost, the next opening finishes it{rest}"
-        )
-        self.what = what
-        self.reason = reason
-
-
-class Unfinished(MemoryFault):
-    """Raised when commits that stand can't be brought into their files, so that the pen can't be taken."""
-
-    def __init__(self, commits: str, reason: str) -> None:
-        super().__init__(
-            f"{commits}: committed, but can't be brought into the files ({reason}); what you asked for was not done: "
-            "put that right, then run the command again",
-            hint="onepen doctor",
-        )
-        self.reason = reason
-
-
 class Pen:
     """The held pen of a workspace; use it as a context manager, or close it."""
 
-    def __init__(self, workspace: Workspace, clock: Clock, lock: PenLock, disk: files.Disk) -> None:
+    def __init__(
+        self, workspace: Workspace, clock: Clock, lock: PenLock, disk: files.Disk, durability: Durability
+    ) -> None:
         self._workspace = workspace
         self._clock = clock
         self._lock = lock
         self._disk = disk
+        self._durability = durability
+        self._waiting: Group | None = None
+        self._waiting_keys = Keys()
         self._source = Standing(workspace.root)
         self._done = Rollforward()
         self._doubt: RecoveryNeeded | None = None
@@ -174,8 +148,12 @@ class Pen:
         wait: float = 10.0,
         new_machine: Callable[[], str] = machine.new_machine,
         disk: files.Disk = files.DISK,
+        durability: Durability = Durability.FULL,
     ) -> "Pen":
         """Take the pen within `wait` seconds and finish what was left undone.
+
+        Whoever holds a lazy pen calls `flush` within a second of a commit. What is committed lazily shows to readers at
+        once; its files follow at the flush.
 
         Raises PenHeld, RedoDamaged, ForeignRedo or RoomUnfit (nothing was changed), NetworkFileSystem, Unfinished, or
         an OSError.
@@ -185,7 +163,7 @@ class Pen:
         new_room = not room.exists()
         files.make_folder(room / "redo", disk=disk)
         lock = PenLock.acquire(workspace, wait)
-        pen = cls(workspace, clock, lock, disk)
+        pen = cls(workspace, clock, lock, disk, durability)
         try:
             pen._begin(new_machine, new_room)
         except BaseException:
@@ -205,33 +183,66 @@ class Pen:
         Raises EditRefused (and its kinds), AlreadyCommitted, PenLost, NoSuchClient or an OSError: nothing was written;
         RecoveryNeeded: the commit is in doubt or its files lag behind, and this pen takes no more.
         """
-        self._fence()
-        space = space_of(self._workspace, change)
-        if change.key is not None:
-            known = self._ledger.commit_of(space, change.key)
-            if known is not None:
-                raise AlreadyCommitted(change.key, known)
-        else:
-            self._ledger.look(space)
-        now = self._clock.now()
-        number = self._ledger.highest + 1
-        composed = compose(
-            change,
-            space,
-            self._source,
-            id=commit_id(number, self._machine),
-            now=now,
-            seal_days=self._sealed.get(space.prefix) != now.date(),
-            passed_over=self._done.problems.append,
-        )
-        self._write(composed)
-        self._looked.written(composed.files)
-        self._ledger.highest = number
-        if composed.sealed_all:
-            self._sealed[space.prefix] = now.date()
+        outcome = self.commit_group((change,))[0]
+        if isinstance(outcome, Commit):
+            return outcome
+        raise outcome
+
+    def commit_group(self, changes: Sequence[Change]) -> tuple[Outcome, ...]:
+        """Make several changes durable with one record and one sync, each built on those before it.
+
+        Each gets its commit, or what `commit` raises for it. Where together they can't be written, each is tried by
+        itself, so that one that doesn't fit keeps no other from being made.
+        """
+        try:
+            self._fence()
+        except (PenLost, RecoveryNeeded) as e:
+            return (e,) * len(changes)
+        session = self._session()
+        outcomes = [session.work_out(change) for change in changes]
+        if not session.group.commits:
+            self._done.problems += session.told
+            return tuple(outcomes)
+        try:
+            self._write(session)
+        except (PenLost, RecoveryNeeded) as e:
+            return tuple(e if session.rests_on_it(outcome) else outcome for outcome in outcomes)
+        except (MemoryFault, OSError) as e:
+            if len(changes) == 1:
+                self._done.problems += session.told
+                return (e,)
+            return tuple(outcome for change in changes for outcome in self.commit_group((change,)))
+        self._done.problems += session.told
+        self._ledger.highest = sort_key(session.group.commits[-1].id)[0]
+        self._sealed = session.sealed
         if self._redo.size >= _CHECKPOINT_BYTES:
             self._try_checkpoint()
-        return composed.commit
+        return tuple(outcomes)
+
+    def flush(self) -> None:
+        """Put what was committed lazily on the disk and into its files; without lazy durability there is nothing to do.
+
+        To be called within a second. Raises PenLost or RecoveryNeeded, and then this pen takes no more.
+        """
+        if self._waiting is None:
+            return
+        self._fence()
+        group, self._waiting, self._waiting_keys = self._waiting, None, Keys()
+        tag = group.commits[-1].id
+        self._doubt = RecoveryNeeded(tag, "it was broken off")
+        try:
+            self._redo.sync()
+            stroke = Stroke.of(self._workspace.root, group)
+            stroke.bring(stroke.lay(self._disk), self._done, self._disk)
+        except (MemoryFault, OSError) as e:
+            self._doubt = e if isinstance(e, RecoveryNeeded) else RecoveryNeeded(tag, reason_of(e))
+            raise self._doubt from e
+        self._doubt = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether something was committed that `flush` has not put on the disk yet."""
+        return self._waiting is not None
 
     def reconcile(self, space: Space, who: str = "user:onepen") -> Commit | None:
         """Bring the indexes of a space into line with cards that were edited by hand; None if they are, or can't be.
@@ -241,7 +252,7 @@ class Pen:
         same until it is put right.
         """
         try:
-            glance = self._looked.look(space)
+            glance = self._looked.look(space, None if self._waiting is None else self._waiting.read)
         except (MemoryFault, OSError):
             self._looked.forget_space(space)
             return brought_into_line(self.commit, space, who, self._done.problems.append)  # which tells what is wrong
@@ -262,7 +273,7 @@ class Pen:
 
     def commit_of(self, space: Space, key: str) -> str | None:
         """The commit of a space that was made under this key."""
-        return self._ledger.commit_of(space, key)
+        return known_commit(self._ledger, (self._waiting_keys,), space, key)
 
     def prune_history(self, space: Space, before: date) -> int:
         """Take the text out of a space's commits from before a day, and say how many; raises what `settle` raises."""
@@ -279,13 +290,14 @@ class Pen:
         self.checkpoint()
 
     def tidy(self) -> None:
-        """Checkpoint where it can be done; where not, it is said in `recovered`."""
-        if self._doubt is None and not self._closed:
+        """Checkpoint unless something waits for `flush`; where it can't be done, it is said in `recovered`."""
+        if self._doubt is None and not self._closed and self._waiting is None:
             self._try_checkpoint()
             self._looked.save(self._disk, every=5.0)
 
     def checkpoint(self) -> None:
         """Wait until all files are on the disk, then trim the redo log; raises PenLost or an OSError."""
+        self.flush()
         if not self._redo.size:
             return
         self._fence()
@@ -362,7 +374,7 @@ class Pen:
         try:
             done = self._rolled_forward(records)
         except OSError as e:
-            raise Unfinished(names, _reason(e)) from e
+            raise Unfinished(names, reason_of(e)) from e
         self._done.touched |= done.touched
         count = f"{len(commits)} commits were" if len(commits) > 1 else "1 commit was"
         message = (
@@ -394,50 +406,53 @@ class Pen:
         if not self._redo.stands():
             raise PenLost(REDO_LOG, "the redo log was removed or replaced")
 
-    def _write(self, composed: Composed) -> None:
-        """From the commit point to the files."""
-        root = self._workspace.root
-        commit = composed.commit.id
-        changes = list(zip(composed.files, check_places(root, composed.files, composed.contents), strict=True))
-        record = encode(Record(self._workspace.settings.id, self._epoch, (commit,), composed.files, self._folder))
-        check_room(root, record, composed.files, composed.contents)
-        beside = laid.lay(root, commit, changes, composed.contents, self._disk)
+    def _session(self) -> Session:
+        group = Group(self._source if self._waiting is None else self._waiting)
+        return Session(
+            self._workspace,
+            self._clock,
+            self._ledger,
+            group,
+            machine=self._machine,
+            sealed=self._sealed,
+            keys=(self._waiting_keys,),
+        )
+
+    def _write(self, session: Session) -> None:
+        """From the commit point to the files; lazily, to where the commit can't be lost but by a power cut."""
+        root, group = self._workspace.root, session.group
+        lazy = self._durability is Durability.LAZY
+        stroke = Stroke.of(root, group)
+        commits = tuple(commit.id for commit in group.commits)
+        synced = self._redo.synced if lazy else None
+        line = encode(Record(self._workspace.settings.id, self._epoch, commits, stroke.changes, self._folder, synced))
+        check_room(root, line, stroke.changes, stroke.contents)
+        if lazy:
+            self._append_record(stroke.tag, line, sync=False)
+            self._doubt = None
+            self._waiting = self._waiting or Group(self._source, keep=False)
+            self._waiting.absorb(group)
+            self._looked.written(stroke.changes)
+            self._waiting_keys.add(session.keys)
+            return
+        beside = stroke.lay(self._disk)
         try:
-            self._append_record(commit, record)
+            self._append_record(stroke.tag, line, sync=True)
         except (PenLost, OSError):
             beside.take_up(self._disk)
             raise
         try:
-            for change, real in changes:
-                self._done.touched.add(real)
-                try:
-                    self._bring(change, real, composed, is_laid=change.path in beside.places)
-                except files.FileMovedOn:
-                    follow(root, change.path, [(commit, change)], self._done, self._disk)
+            stroke.bring(beside, self._done, self._disk)
         except OSError as e:
-            self._doubt = RecoveryNeeded(commit, _reason(e))
+            self._doubt = RecoveryNeeded(stroke.tag, reason_of(e))
             raise self._doubt from e
         self._doubt = None
+        self._looked.written(stroke.changes)
 
-    def _bring(self, change: FileChange, real: Path, composed: Composed, *, is_laid: bool) -> None:
-        """Bring a change into its file; raises FileMovedOn or an OSError."""
-        if isinstance(change, Addition):
-            files.append(real, change.due, expect_size=change.at, disk=self._disk)
-            return
-        if isinstance(change, Removal):
-            root, tag = self._workspace.root, composed.commit.id
-            take_out(root, change.path, tag=tag, before=change.before, disk=self._disk)
-            return
-        tmp = files.tmp_name(real.name, composed.commit.id)
-        if is_laid:
-            files.swap_in(real, tmp=tmp, before=change.before, disk=self._disk)
-        else:
-            files.swap(real, composed.contents[change.path], tmp=tmp, before=change.before, disk=self._disk)
-
-    def _append_record(self, commit: str, line: bytes) -> None:
+    def _append_record(self, commit: str, line: bytes, *, sync: bool) -> None:
         self._doubt = RecoveryNeeded(commit, "it was broken off")
         try:
-            self._redo.append(line)
+            self._redo.append(line, sync=sync)
         except SyncInDoubt as e:
             self._doubt = RecoveryNeeded(commit, e.message)
             raise self._doubt from e
@@ -452,7 +467,7 @@ class Pen:
         """Checkpoint, or say why not: what was committed is durable without it."""
         try:
             self.checkpoint()
-        except (OSError, PenLost) as e:
+        except (OSError, PenLost, RecoveryNeeded) as e:
             message = f"the redo log was not trimmed ({e}); the next command that writes does it"
             self._done.problems.append(Problem(REDO_LOG, 0, "checkpoint_failed", "warning", message))
 
@@ -460,40 +475,3 @@ class Pen:
         counters = Counters(self._epoch, self._ledger.highest)
         if machine.read_counters(self._workspace.machine_room) != counters:
             machine.write_counters(self._workspace.machine_room, counters, self._disk)
-
-
-def brought_into_line(
-    commit: Callable[[Change], Commit],
-    space: Space,
-    who: str,
-    passed_over: Callable[[Problem], None],
-    cards: frozenset[str] | None = None,
-) -> Commit | None:
-    """The commit by which the indexes of a space are brought into line; None if they are, or it is `passed_over`."""
-    change = Change(space.client, "indexes brought into line with the cards", who, reconcile=True, cards=cards)
-    try:
-        return commit(change)
-    except NothingToChange:
-        return None
-    except RecoveryNeeded as e:
-        raise RecoveryNeeded(f"{e.what} ({change.what})", e.reason, asked=False) from e
-    except (EditRefused, LinkLeadsOut, UnreadableText) as e:
-        reason = e.message
-    except OSError as e:
-        reason = _reason(e)
-    message = f"the indexes were not brought into line with the cards ({reason})"
-    passed_over(Problem(space.prefix or "./", 0, "not_reconciled", "warning", message))
-    return None
-
-
-def space_of(workspace: Workspace, change: Change) -> Space:
-    """The space that a change is for; raises NoSuchClient where it is not there and the change doesn't make it."""
-    if change.client is not None:
-        workspace.require(change.client, new=bool(change.puts))
-    return Space(workspace.root, change.client)
-
-
-def _reason(error: OSError) -> str:
-    """An error of the system in plain words, with the file that it is about."""
-    reason = error.strerror or str(error)
-    return reason if error.filename is None else f"{os.fsdecode(error.filename)}: {reason}"

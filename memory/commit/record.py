@@ -62,7 +62,8 @@ FileChange = Turn | Addition
 class Record:
     """Commits that stand or fall together, in their order.
 
-    Paths are relative to the workspace, `folder` names the one that it was made in (identity.py).
+    Paths are relative to the workspace, `folder` names the one that it was made in (identity.py). `synced` is how much
+    of the redo log was known to be on the disk when this was written; None where that was all of it (durability.py).
     """
 
     workspace: str
@@ -70,6 +71,7 @@ class Record:
     commits: tuple[str, ...]
     files: tuple[FileChange, ...]
     folder: str = ""
+    synced: int | None = None
 
     @property
     def tag(self) -> str:

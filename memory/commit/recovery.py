@@ -4,7 +4,7 @@ The same code brings the files of a commit up to date when another program got i
 which a file follows its record.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,9 +45,7 @@ def follow(root: Path, path: str, chain: Chain, done: Rollforward, disk: files.D
     """Bring one file to where its chain of changes says, however often another program gets in between."""
     real = resolve(root, path)
     done.touched.add(real)
-    for commit, change in chain:
-        if not isinstance(change, Addition):
-            _clear_tmp(path, real, commit, change, done, disk)
+    _clear_tmp(path, real, [(tag, change) for tag, change in chain if not isinstance(change, Addition)], done, disk)
     tmp = files.tmp_name(real.name, chain[-1][0])
     for _ in range(_TRIES):
         outcome = settle_file(path, chain, read_file(root, path))
@@ -92,21 +90,27 @@ def _spare(path: str, commit: str, done: Rollforward) -> None:
     done.problems.append(Problem(path, 0, "kept_instead", "warning", message))
 
 
-def _clear_tmp(path: str, real: Path, commit: str, change: Turn, done: Rollforward, disk: files.Disk) -> None:
-    """Remove the file that was swapped in or taken out, unless it holds a person's save that came out with it."""
-    tmp = real.with_name(files.tmp_name(real.name, commit))
-    try:
-        left = tmp.read_bytes()
-    except FileNotFoundError:
-        return
-    stands = files.sha256(real.read_bytes()) if real.exists() else None
-    never_swapped = stands == change.before and change.after is not None
-    if never_swapped or files.sha256(left) in (change.before, change.after) or not left:
-        disk.unlink(tmp)  # or what came out was what the commit had read
-    elif stands == change.after:
-        disk.rename(tmp, real)
-    else:
-        kept = real.with_name(f"{real.name}.kept-{commit}")
-        disk.rename(tmp, kept)
-        message = f"a version of this file that another program saved during commit {commit} is in {kept.name}"
-        done.problems.append(Problem(path, 0, "kept_beside", "warning", message))
+def _clear_tmp(path: str, real: Path, chain: Sequence[tuple[str, Turn]], done: Rollforward, disk: files.Disk) -> None:
+    """Remove what was swapped in or taken out, unless it holds a person's save that came out with it.
+
+    What was written lazily may have been swapped in for several commits at once, by the tag of the last of them.
+    """
+    known = {version for _, change in chain for version in (change.before, change.after)}
+    for k, (tag, change) in enumerate(chain):
+        tmp = real.with_name(files.tmp_name(real.name, tag))
+        try:
+            left = tmp.read_bytes()
+        except FileNotFoundError:
+            continue
+        stands = files.sha256(real.read_bytes()) if real.exists() else None
+        earlier = {other.before for _, other in chain[: k + 1]}
+        never_swapped = change.after is not None and stands in earlier and stands != change.after
+        if never_swapped or files.sha256(left) in known or not left:
+            disk.unlink(tmp)  # or what came out was what the commit had read
+        elif stands == change.after:
+            disk.rename(tmp, real)
+        else:
+            kept = real.with_name(f"{real.name}.kept-{tag}")
+            disk.rename(tmp, kept)
+            message = f"a version of this file that another program saved during commit {tag} is in {kept.name}"
+            done.problems.append(Problem(path, 0, "kept_beside", "warning", message))

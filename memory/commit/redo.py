@@ -7,6 +7,8 @@ is only added to, the lines and where they go. How a file follows its records is
 - A line that is torn, zeroed or doesn't match its checksum, with no good record after it, is the tail of a write that
   was never acknowledged: it is cut. With a good record after it, also one whose line begins somewhere else than it was
   written, the log is damaged, and nothing is cut or written.
+- A record that was written lazily says how far the log was synced then. What is bad behind that point is the tail of
+  writes that a power cut may take in any order, with the records behind it, and is cut, too.
 - Records of version 1 hold one commit each, and are read as what they mean today. Any other version is refused.
 """
 
@@ -63,23 +65,25 @@ class Scan:
 
 def encode(record: Record) -> bytes:
     """The record as its line."""
-    body = json.dumps(
-        {
-            "v": VERSION,
-            "workspace": record.workspace,
-            "folder": record.folder,
-            "epoch": record.epoch,
-            "commits": record.commits,
-            "files": [_to_json(change) for change in record.files],
-        },
-        ensure_ascii=False,
-        separators=(",", ":"),
-    ).encode()
+    found: dict[str, object] = {
+        "v": VERSION,
+        "workspace": record.workspace,
+        "folder": record.folder,
+        "epoch": record.epoch,
+        "commits": record.commits,
+        "files": [_to_json(change) for change in record.files],
+    }
+    if record.synced is not None:
+        found["synced"] = record.synced
+    body = json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
     return b"%08x %s\n" % (zlib.crc32(body), body)
 
 
-def scan(data: bytes, path: str = REDO_LOG) -> Scan:
-    """Read a redo log; raises RedoDamaged, or ForeignRedo for a record of another version or for no file of memory."""
+def scan(data: bytes, path: str = REDO_LOG, at: int = 0) -> Scan:
+    """Read a redo log, or what of it begins at byte `at`.
+
+    Raises RedoDamaged, or ForeignRedo for a record of another version or for no file of memory.
+    """
     records: list[Record] = []
     bad: tuple[int, int] | None = None  # line number, offset
     offset = 0
@@ -88,11 +92,12 @@ def scan(data: bytes, path: str = REDO_LOG) -> Scan:
         if body is None:
             bad = bad or (number, offset)
         elif bad is not None:
-            raise RedoDamaged(path, bad[0])
+            if not _behind(body, at + bad[1]):
+                raise RedoDamaged(path, bad[0])
         else:
             records.append(_record(body, path))
         offset += len(line)
-    if bad is not None and _holds_record(data[bad[1] :]):
+    if bad is not None and _holds_record(data[bad[1] :], at + bad[1]):
         raise RedoDamaged(path, bad[0])
     return Scan(tuple(records), data[bad[1] :] if bad else b"")
 
@@ -124,10 +129,20 @@ def _body(line: bytes) -> bytes | None:
     return body if line[:8] == b"%08x" % zlib.crc32(body) else None
 
 
-def _holds_record(tail: bytes) -> bool:
+def _behind(body: bytes, bad: int) -> bool:
+    """Whether a record was written lazily while what is bad at that byte was not yet on the disk."""
+    try:
+        synced = json.loads(body).get("synced")
+    except (ValueError, AttributeError, RecursionError):
+        return False
+    return type(synced) is int and synced <= bad
+
+
+def _holds_record(tail: bytes, bad: int) -> bool:
     """Whether a whole record stands in what is no line: of the last write only the end can be missing.
 
-    Nothing or zeros may follow where that write broke off behind its record; anything else was written later.
+    Nothing or zeros may follow where that write broke off behind its record; anything else was written later. What was
+    written lazily may be broken in any way.
     """
     for found in _HEAD.finditer(tail):
         start = found.end() - 1
@@ -140,7 +155,7 @@ def _holds_record(tail: bytes) -> bool:
         body = tail[start:end]
         # The keys keep out what a card may hold: inside a record, quotes are escaped.
         whole = isinstance(value, dict) and "workspace" in value and found[1] == b"%08x" % zlib.crc32(body)
-        if whole and (found.start() > 0 or tail[end:].strip(b"\0")):
+        if whole and (found.start() > 0 or tail[end:].strip(b"\0")) and not _behind(body, bad):
             return True
     return False
 
@@ -155,6 +170,7 @@ def _record(body: bytes, path: str) -> Record:
             commits,
             tuple(_from_json(change) for change in found["files"]),
             str(found.get("folder", "")),
+            None if found.get("synced") is None else _count(found["synced"]),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
         raise ForeignRedo(path, "holds a record that onepen doesn't write") from e

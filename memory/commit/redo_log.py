@@ -25,6 +25,7 @@ class RedoLog:
         self._disk = disk
         self._fd: int | None = None  # kept open, so that no other file gets its inode
         self.size = 0
+        self.synced = 0
 
     def read(self) -> Scan:
         """The records that are pending; changes nothing. Raises RedoDamaged, ForeignRedo or RoomUnfit."""
@@ -37,7 +38,7 @@ class RedoLog:
         accepted = read_room_file(self._root, ACCEPTED).decode("utf-8", "replace").strip()
         for record in found.records:
             check_origin(record, self._workspace, folder_name(self._root), accepted, REDO_LOG)
-        self.size = len(data) - len(found.torn_tail)
+        self.size = self.synced = len(data) - len(found.torn_tail)
         return found
 
     def prepare(self, found: Scan) -> Problem | None:
@@ -52,7 +53,10 @@ class RedoLog:
         beside = self._path.with_name(name)
         files.replace(beside, found.torn_tail, tmp=f".{name}.new.tmp", sync=True, disk=self._disk)
         files.truncate(self._path, self.size, disk=self._disk)
+        lazy = b'"synced":' in found.torn_tail
         message = f"its last record was torn and had never been acknowledged; it was cut, a copy is in {name}"
+        if lazy:
+            message = f"its last records were not on the disk when the power failed; they were cut, a copy is in {name}"
         return Problem(REDO_LOG, 0, "redo_torn", "warning", message)
 
     def stands(self) -> bool:
@@ -64,22 +68,32 @@ class RedoLog:
             os.close(self._fd)
             self._fd = None
 
-    def append(self, line: bytes) -> None:
-        """Add a record's line and wait until it is on the disk.
+    def append(self, line: bytes, *, sync: bool = True) -> None:
+        """Add a record's line and, with `sync`, wait until it is on the disk.
 
         Raises FileMovedOn when another process wrote the log, or an OSError: nothing of it is left; SyncInDoubt.
         """
         try:
-            files.append(self._path, line, sync=True, expect_size=self.size, disk=self._disk)
+            files.append(self._path, line, sync=sync, expect_size=self.size, disk=self._disk)
         except OSError as e:
             if self._path.stat().st_size != self.size:  # it was not cut off again: the sync failed, or the cut
                 raise SyncInDoubt(str(e)) from e
             raise
         self.size += len(line)
+        if sync:
+            self.synced = self.size
+
+    def sync(self) -> None:
+        """Wait until all records are on the disk; raises SyncInDoubt."""
+        try:
+            files.sync_file(self._path, disk=self._disk)
+        except OSError as e:
+            raise SyncInDoubt(str(e)) from e
+        self.synced = self.size
 
     def trim(self) -> None:
         """Empty the log: everything in it is in files that are on the disk."""
         files.truncate(self._path, 0, disk=self._disk)
         if (self._root / ACCEPTED).exists():
             files.remove(self._root / ACCEPTED, disk=self._disk)
-        self.size = 0
+        self.size = self.synced = 0

@@ -15,12 +15,15 @@ from ..room import REDO_LOG, inspect_room
 from ..view import View
 from ..workspace import Space, Workspace
 from . import machine
+from .alignment import brought_into_line
 from .compose import compose
+from .doubt import AlreadyCommitted
+from .group import Group
 from .lock import NetworkFileSystem, network_file_system
-from .pen import AlreadyCommitted, brought_into_line, space_of
 from .place import check_places, check_room
 from .record import Record
 from .redo import encode
+from .session import space_of
 from .settle import Chains
 
 _NAMELESS = "000000"  # stands for a machine that has no name yet; it gets one with its first commit
@@ -95,18 +98,21 @@ class Rehearsal:
         number = max((sort_key(commit.id)[0] for commit in known), default=0) + 1
         name = machine.read_machine(self._workspace.machine_room) or _NAMELESS
         now = self._clock.now()
+        group = Group(self._source)
         composed = compose(
             change,
             space,
-            self._source,
+            group,
             id=commit_id(number, name),
             now=now,
             seal_days=True,
             passed_over=self._told.append,
         )
-        record = Record(self._workspace.settings.id, 0, (composed.commit.id,), composed.files)
-        check_places(self._workspace.root, composed.files, composed.contents)
-        check_room(self._workspace.root, encode(record), composed.files, composed.contents)
+        group.take(composed)
+        files, contents = group.files(), group.contents()
+        record = Record(self._workspace.settings.id, 0, (composed.commit.id,), files)
+        check_places(self._workspace.root, files, contents)
+        check_room(self._workspace.root, encode(record), files, contents)
         self._view.foresee(record)
         return composed.commit
 

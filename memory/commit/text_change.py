@@ -8,29 +8,32 @@ from ..text.card import CardEdit
 from ..text.document import Document, parse_document
 from ..workspace import Space
 from .passage import Standing
-from .record import Removal, Turn
 from .revert import is_document
 from .splice import Splice, splices
 
 
 def text_changes(
-    turn: Turn, before: bytes, after: bytes, edit: CardEdit | None, space: Space
+    path: str,
+    before: bytes | None,
+    after: bytes | None,
+    pieces: Sequence[Splice],
+    edit: CardEdit | None,
+    space: Space,
 ) -> tuple[TextChange, ...]:
     """The pieces of a file as text; none for a file that is no text.
 
     A file that is new or goes is one piece. Pieces of an index are told with the id of the card that `edit` is about.
     """
-    path = turn.path
     try:
-        if turn.before is None or isinstance(turn, Removal):
-            return (TextChange(path, None, before.decode(), after.decode(), whole=True),)
+        if before is None or after is None:
+            return (TextChange(path, None, (before or b"").decode(), (after or b"").decode(), whole=True),)
         if is_document(path.removeprefix(space.prefix)):
             old, new = before.decode(), after.decode()
             return (*_of_front(path, old, new), *_of_body(path, old, new))
         section = edit.target.card if edit is not None and isinstance(edit.target, CardTarget) else None
         if is_index(path):  # it follows the cards, so nothing of it is ever looked for by its place
-            return tuple(TextChange(path, section, p.old.decode(), p.new.decode()) for p in turn.pieces)
-        return _of_lines(path, before, after.decode(), turn.pieces)
+            return tuple(TextChange(path, section, p.old.decode(), p.new.decode()) for p in pieces)
+        return _of_lines(path, before, after.decode(), pieces)
     except UnicodeDecodeError:
         return ()
 

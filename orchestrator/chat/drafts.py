@@ -69,7 +69,7 @@ async def decided(given: DecideDraft, house: House) -> tuple[str, str | None]:
     approved = dossier.state.draft(state.id)
     assert approved is not None
     with house.desk.scribe() as scribe:
-        event, came = scribe.carry_out(dossier, approved, verdict, examined)
+        event, came = await scribe.carry_out_shared(dossier, approved, verdict, examined)
     dossier.happened(event)
     if isinstance(came, Written):
         return f"draft {view.id}: committed as {came.commit}", came.commit

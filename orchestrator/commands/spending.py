@@ -94,6 +94,8 @@ def _settings(result: "ConfigResult", terminal: Terminal) -> Iterator[str]:
     yield _indented([_cap(cap.name, cap.value, cap.source) for cap in result.caps], terminal)
     if result.mirrors:
         yield "\ngit: each commit of onepen is committed to git, too\n"
+    if result.durability == "lazy":
+        yield "\ndurability: lazy, so a power cut may take what an orchestrator committed in the last second\n"
     yield "\n" + ink("Who has to agree to a draft", "bold", terminal) + "\n"
     yield result.policy
 

@@ -71,6 +71,9 @@ def _elsewhere(now: Turn, terminal: Terminal) -> Iterator[str]:
             yield wrap(f"{count(sum(counts.values()), *words)} {where}: {each} ({command})\n", terminal.columns)
 
 
+_LAZY = "lazy: a power cut may take what was committed in the last second, a killed process nothing"
+
+
 def status(result: "StatusResult", terminal: Terminal) -> str:
     """The workspace's facts, then its open tasks."""
     holder = result.orchestrator
@@ -81,6 +84,7 @@ def status(result: "StatusResult", terminal: Terminal) -> str:
         ("cards", f"{result.cards:,}"),
         ("time zone", f"{result.timezone} (from {result.timezone_source})"),
         ("orchestrator", f"pid {holder.pid} since {holder.since}, version {holder.version}" if holder else "none runs"),
+        ("durability", _LAZY if result.durability == "lazy" else ""),
         ("sandbox", result.sandbox),
         ("spent today", _spent(result)),
         ("drafts", f"{result.drafts_waiting:,} waiting"),

@@ -66,7 +66,7 @@ _TURN = (
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
     "drafts_waiting, spend_today_usd, unpriced_tokens_today, sandbox, clients, cards, recovery_pending, next, "
-    "client_titles, git: {problem, since} | null}"
+    "client_titles, git: {problem, since} | null, durability}"
 )
 
 _ROW = "name, bookings, input, cache_write, cache_read, output, cost_usd, unpriced_tokens, lost_calls, seconds"
@@ -74,7 +74,7 @@ _USAGE = f"{{by, since, until, client, rows: [{{{_ROW}}}], totals: {{{_ROW}}}, l
 _CONFIG = (
     "{config, exists, workspace, works: [{client, model, profile, problem}], profiles: [{name, base_url, credential, "
     "usable, lacks, model, aliases, local, prices}], clients: {CLIENT: PROFILE}, caps: [{name, value, source}], "
-    "idle_seconds, policy, git: {mirror}}"
+    "idle_seconds, policy, git: {mirror}, durability}"
 )
 
 _ORCHESTRATOR = "{orchestrator: {pid, since, version} | null, started, ended, ran}"

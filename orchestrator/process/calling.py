@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ..service import Service
 
 
+_SHARED = frozenset({"log", "approve"})
+"""Calls of which several clients' share a sync when they come at the same time."""
+
+
 class Failure(Protocol):
     """An error as it is told to a person."""
 
@@ -70,6 +74,9 @@ class Calls:
         asked = job.asked
         service = self._service.afresh().seen_from(only=asked.scope.only, first=asked.scope.first)
         method = getattr(service, asked.op)
+        if asked.op in _SHARED:
+            shared = getattr(service, f"{asked.op}_shared")
+            return await shared(**asked.args, **({"request": asked.id} if asked.op in ONCE else {}))
         if not asked.works:
             return method(**asked.args, **({"request": asked.id} if asked.op in ONCE else {}))
 

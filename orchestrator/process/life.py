@@ -60,7 +60,8 @@ class Life:
             orchestrator = await self._orchestrator(held)
             clock = SystemClock(orchestrator.service.workspace.settings.timezone)
             since = clock.now().isoformat(timespec="seconds")
-            note = Holder(os.getpid(), socket.gethostname(), since, version=__version__)
+            durability = orchestrator.pen.durability
+            note = Holder(os.getpid(), socket.gethostname(), since, version=__version__, durability=durability)
             with closing(Listening(self._root, self._env)) as listening:
                 note = replace(note, socket=str(listening.path))
                 note_holder(self._root, note)

@@ -25,22 +25,24 @@ _OUTCOMES: dict[str, Outcome] = {"conflict": "conflict", "duplicate": "duplicate
 class Decider:
     """Decides on drafts in the name of `user`, with a held pen or in rehearsal.
 
-    `notices` say what failed after a commit stood.
+    With `shared` a commit waits for others that want one at this moment; without it nothing is waited for. `notices`
+    say what failed after a commit stood.
     """
 
-    def __init__(self, desk: Desk, scribe: Scribe, user: str) -> None:
+    def __init__(self, desk: Desk, scribe: Scribe, user: str, *, shared: bool = False) -> None:
         self._desk = desk
         self._scribe = scribe
         self._user = f"user:{user}"
+        self._shared = shared
         self.notices: tuple[str, ...] = ()
 
-    def approve(self, id_: str, sha256: str | None, confirm: Confirm | None) -> Decision:
+    async def approve(self, id_: str, sha256: str | None, confirm: Confirm | None) -> Decision:
         """Commits the draft if it is what was shown, else shows it anew; raises NoSuchDraft or AmbiguousId."""
         dossier, state = self._now(id_)
         if state.status in {"committed", "duplicate"}:
             return self._over(dossier, state)
         if state.status == "approved":
-            return self._finish(dossier, state)
+            return await self._finish(dossier, state)
         examined = self._examined(dossier, state)
         vouched = sha256 is not None and sha256.lower() == examined.bound.sha256
         refused = _refusal(state)
@@ -54,13 +56,13 @@ class Decider:
             shown = draft_view(dossier, state, examined, with_diff=True)
             if confirm is None or sha256 is not None or not confirm(shown, moved):
                 return Decision(shown, "needs_person", moved)
-        return self._accept(dossier, state, examined, refused or "")
+        return await self._accept(dossier, state, examined, refused or "")
 
-    def reject(self, id_: str, reason: str) -> Decision:
+    async def reject(self, id_: str, reason: str) -> Decision:
         """Refuses the draft for good, with a day-log line; raises NoSuchDraft, AmbiguousId or BadLogText."""
         dossier, state = self._now(id_)
         if state.status == "approved":
-            self._finish(dossier, state)
+            await self._finish(dossier, state)
             dossier, state = self._desk.find_draft(id_)
         examined = self._examined(dossier, state)
         if state.status in {"committed", "duplicate"}:
@@ -70,7 +72,9 @@ class Decider:
         text = f"{target}: draft {state.id} rejected: {reason}"
         # Keyed: a rejection whose journal could not be written is logged once, however often it is repeated.
         key = f"{state.id} rejected {sha256_of(text.encode())[:16]}"
-        commit = self._scribe.log(dossier.space, "rejected", text, self._user, key=key)
+        commit = await self._scribe.log_shared(
+            dossier.space, "rejected", text, self._user, key=key, shared=self._shared
+        )
         judged = Judged(state.id, Refused(self._user, examined.bound, reason), examined.findings)
         dossier = self._noted(dossier, judged, commit.id)
         now = dossier.state.draft(state.id) or state
@@ -86,22 +90,23 @@ class Decider:
         dossier = Settled(self._desk.view).journal(dossier)
         return dossier, dossier.state.draft(state.id) or state
 
-    def _accept(self, dossier: Dossier, state: DraftState, examined: Examined, note: str) -> Decision:
+    async def _accept(self, dossier: Dossier, state: DraftState, examined: Examined, note: str) -> Decision:
         verdict = Accepted(self._user, examined.bound)
         dossier = dossier.happened(Judged(state.id, verdict, examined.findings))
         approved = dossier.state.draft(state.id)
         assert approved is not None
-        return self._commit(dossier, approved, verdict, examined, note)
+        return await self._commit(dossier, approved, verdict, examined, note)
 
-    def _finish(self, dossier: Dossier, state: DraftState) -> Decision:
+    async def _finish(self, dossier: Dossier, state: DraftState) -> Decision:
         """A draft that was accepted before a crash: committed now, or found to be."""
         assert isinstance(state.verdict, Accepted)
-        return self._commit(dossier, state, state.verdict, self._examined(dossier, state))
+        return await self._commit(dossier, state, state.verdict, self._examined(dossier, state))
 
-    def _commit(
+    async def _commit(
         self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined, note: str = ""
     ) -> Decision:
-        event, came = self._scribe.carry_out(dossier, state, verdict, examined)
+        carry_out = self._scribe.carry_out_shared
+        event, came = await carry_out(dossier, state, verdict, examined, shared=self._shared)
         dossier = self._noted(dossier, event, came.commit if isinstance(came, Written) else None)
         now = dossier.state.draft(state.id) or state
         if isinstance(came, NotWritten) and came.kind == "changed":

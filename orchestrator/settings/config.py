@@ -7,7 +7,7 @@ only by commands that run work or show settings.
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
@@ -169,6 +169,12 @@ class Config(_Table):
     """
     idle_seconds: int = Field(default=600, ge=1, le=604_800)
     """How long an orchestrator with nothing to do stays in the background."""
+    durability: Literal["full", "lazy"] = "full"
+    """When what an orchestrator commits counts as made: `full`, once it is on the disk; `lazy`, once the system has it.
+
+    With `lazy` a power cut may take the last second, and a killed process nothing; neither ever leaves a mixture of old
+    and new. It counts from the orchestrator's next start on.
+    """
     profiles: dict[_Name, ProfileTable] = Field(default_factory=dict)
     """The ways to reach models: a table [profiles.NAME] each."""
     clients: dict[str, _Name] = Field(default_factory=dict)

@@ -79,6 +79,7 @@ class ConfigResult:
     idle_seconds: int
     policy: str
     mirrors: bool
+    durability: str
 
     def as_json(self) -> Mapping[str, object]:
         return {
@@ -92,6 +93,7 @@ class ConfigResult:
             "idle_seconds": self.idle_seconds,
             "policy": self.policy,
             "git": {"mirror": self.mirrors},
+            "durability": self.durability,
         }
 
 
@@ -110,6 +112,7 @@ def explain(setup: Setup, config: Path, workspace: "Workspace | None", raised: C
         idle_seconds=setup.idle_seconds,
         policy=table_text(),
         mirrors=setup.mirrors,
+        durability=setup.durability,
     )
 
 

@@ -59,6 +59,7 @@ def load_setup(env: Mapping[str, str], workspace: str, *, via: str | None = None
         profile=usual,
         idle_seconds=said.idle_seconds,
         mirrors=said.git.mirrors(workspace),
+        durability=said.durability,
         source="none" if config is None else "config",
     )
 

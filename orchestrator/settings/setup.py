@@ -65,7 +65,8 @@ class Setup:
     `profile` names the one that is used where nothing else is said. `ties` bind a client's space to a profile by name:
     nothing else is ever used for it. `caps` are the person's own; `trusted` holds the hashes of what they allowed
     workspaces (`onepen trust`). `via` names the profile that was asked for. `idle_seconds` is how long an orchestrator
-    without work stays; `mirrors` says, to be shown, whether git follows what onepen commits.
+    without work stays; `mirrors` says, to be shown, whether git follows what onepen commits, and
+    `durability` when a commit of an orchestrator counts as made.
     """
 
     model: str | None = None
@@ -77,6 +78,7 @@ class Setup:
     profile: str = "default"
     idle_seconds: int = 600
     mirrors: bool = False
+    durability: str = "full"
     source: Literal["config", "none"] = "none"
 
     def secrets(self) -> dict[str, str]:

@@ -162,7 +162,7 @@ class Driver:
                 draft = task.draft(id_)
                 reviewer = self._reviewer(task.dossier)
                 examined = reviewer.examine(task.dossier, draft)
-                event, came = self._scribe.carry_out(task.dossier, draft, verdict, examined)
+                event, came = await self._scribe.carry_out_shared(task.dossier, draft, verdict, examined)
                 reviewer.forget()
                 if isinstance(came, Written):
                     task.dossier, failure = task.dossier.happened_already(event, came.commit)

@@ -9,11 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onepen.memory.commit.passage import Place, Standing
-from onepen.memory.commit.record import Rewrite
 from onepen.memory.commit.revert import RevertRefused, reverted_files
 from onepen.memory.commit.splice import splices
 from onepen.memory.commit.text_change import text_changes
-from onepen.memory.files import sha256
 from onepen.memory.history import Commit, TextChange, commit_json, parse_commits
 from onepen.memory.workspace import Space
 
@@ -27,8 +25,7 @@ TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_f
 def told(path: str, before: str, after: str) -> tuple[TextChange, ...]:
     """What the history tells of a change of a file."""
     old, new = before.encode(), after.encode()
-    turn = Rewrite(path, sha256(old), sha256(new), splices(old, new))
-    return text_changes(turn, old, new, None, Space(Path("/ws"), None))
+    return text_changes(path, old, new, splices(old, new), None, Space(Path("/ws"), None))
 
 
 def back(path: str, changes: tuple[TextChange, ...], now: str) -> str | None:

@@ -1,12 +1,15 @@
 """A pen that a process holds for its life, and short requests that come twice."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 
-from onepen.memory.commit.pen import PenLost
+from onepen.memory.commit.pen import Durability, PenLost
+from onepen.memory.commit.redo import scan
 from onepen.memory.errors import MemoryFault
 from onepen.memory.holder import PenHeld, holder
 from onepen.memory.settings import SettingsUnreadable
@@ -15,6 +18,7 @@ from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.pens import HeldPen
 from onepen.orchestrator.results import CommitResult
 from onepen.orchestrator.service import Service
+from onepen.orchestrator.settings.redact import Known
 from onepen.testing.clock import FixedClock
 
 MakeService = Callable[..., Service]
@@ -178,3 +182,55 @@ def test_the_same_words_in_two_requests_are_two_lines(make_service: MakeService,
     assert log(service, "r-1") != log(service, "r-2")
     assert log(service, None) != log(service, None)
     assert day_log(root).count("called Ana") == 4
+
+
+def records(root: Path) -> int:
+    return len(scan((root / ".onepen/redo/log").read_bytes()).records)
+
+
+def test_a_lazy_pen_is_flushed_within_a_second_by_a_timer(make_service: MakeService, root: Path) -> None:
+    async def scene() -> None:
+        later = asyncio.get_running_loop().call_later
+        view, clock = View(open_workspace(root)), FixedClock("2026-11-29T10:00:00+01:00")
+        with HeldPen.open(view, clock, wait=0.05, durability=Durability.LAZY, later=later) as pen:
+            service = make_service(pens=pen)
+            for k in range(3):
+                service.log(f"line {k}")
+            assert not (root / "memory/2026-11-29.md").exists()
+            assert records(root) == 3
+            began = time.monotonic()
+            while records(root):
+                await anyio.sleep(0.02)
+            assert time.monotonic() - began < 1
+            assert len(day_log(root).splitlines()) == 3
+            service.log("last")
+        assert len(day_log(root).splitlines()) == 4
+
+    anyio.run(scene)
+
+
+def test_without_a_timer_what_is_committed_lazily_is_flushed_at_once(make_service: MakeService, root: Path) -> None:
+    view, clock = View(open_workspace(root)), FixedClock("2026-11-29T10:00:00+01:00")
+    with HeldPen.open(view, clock, wait=0.05, durability=Durability.LAZY) as pen:
+        make_service(pens=pen).log("one")
+        assert day_log(root).endswith("one\n")
+
+
+def test_a_flush_that_fails_ends_a_held_pen(make_service: MakeService, root: Path, broken: list[MemoryFault]) -> None:
+    calls: list[Callable[[], None]] = []
+    view, clock = View(open_workspace(root)), FixedClock("2026-11-29T10:00:00+01:00")
+    pen = HeldPen.open(
+        view,
+        clock,
+        wait=0.05,
+        on_broken=broken.append,
+        durability=Durability.LAZY,
+        later=lambda _, call: calls.append(call),
+    )
+    make_service(pens=pen).log("one")
+    (root / ".onepen/pen.lock").unlink()
+    calls[0]()
+    assert [type(one) for one in broken] == [PenLost]
+    with pytest.raises(PenLost):
+        pen.take(Known())
+    pen.close()

@@ -22,6 +22,7 @@ from onepen.memory.target import BadTarget
 from onepen.memory.view import View
 from onepen.memory.workspace import NoSuchClient, Space
 from onepen.orchestrator.commit import NotWritten, Scribe, Written
+from onepen.orchestrator.committing import at_once
 from onepen.orchestrator.errors import (
     AmbiguousId,
     BadReason,
@@ -657,7 +658,7 @@ def test_a_journal_that_fails_after_the_commit_is_told_as_such(
     desk = _BreakingDesk(view, clock)
     with desk.scribe() as scribe:
         decider = Decider(desk, scribe, "ana")
-        decision = decider.approve(id_, None, None)
+        decision = at_once(decider.approve(id_, None, None))
     assert (decision.outcome, decision.exit_code) == ("committed", 0)
     [notice] = decider.notices
     assert notice.startswith(f"committed as {decision.commit}, but its journal staging/{task.task}/run.jsonl could not")
@@ -676,7 +677,7 @@ def test_a_rejection_whose_journal_fails_is_told_as_such(make_service: MakeServi
     desk = _BreakingDesk(view, clock)
     with desk.scribe() as scribe:
         decider = Decider(desk, scribe, "ana")
-        decision = decider.reject(id_, "not needed")
+        decision = at_once(decider.reject(id_, "not needed"))
     assert (decision.outcome, decision.exit_code) == ("refused", 0)
     assert decider.notices[0].startswith(f"committed as {decision.commit}, but its journal")
     mend(journal)
@@ -705,17 +706,25 @@ def test_an_automatic_commit_whose_journal_fails_is_told_as_such(
 class _Breaking(Scribe):
     """A scribe after whose commits the task's journal can't be written any more."""
 
-    def carry_out(
-        self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined
+    async def carry_out_shared(
+        self, dossier: Dossier, state: DraftState, verdict: Accepted, examined: Examined, *, shared: bool = True
     ) -> tuple[Event, Written | NotWritten]:
-        came = super().carry_out(dossier, state, verdict, examined)
+        came = await super().carry_out_shared(dossier, state, verdict, examined, shared=shared)
         break_journals(dossier.space.folder)
         return came
 
-    def log(
-        self, space: Space, kind: str, text: str, who: str, *, key: str | None = None, allow_secret: bool = False
+    async def log_shared(
+        self,
+        space: Space,
+        kind: str,
+        text: str,
+        who: str,
+        *,
+        key: str | None = None,
+        allow_secret: bool = False,
+        shared: bool = True,
     ) -> Commit:
-        commit = super().log(space, kind, text, who, key=key, allow_secret=allow_secret)
+        commit = await super().log_shared(space, kind, text, who, key=key, allow_secret=allow_secret, shared=shared)
         break_journals(space.folder)
         return commit
 

@@ -1,0 +1,60 @@
+"""What the pen does around the commit point: new versions are laid before it, and brought into their places behind."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import files
+from . import laid
+from .group import Group
+from .place import check_places
+from .record import Addition, FileChange, Removal, Rewrite
+from .recovery import Rollforward, follow
+from .removal import take_out
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """The files of a group with their places; `tags` name the temporary files, where it isn't by the last commit."""
+
+    root: Path
+    tag: str
+    changes: tuple[FileChange, ...]
+    places: tuple[Path, ...]
+    contents: Mapping[str, bytes]
+    tags: Mapping[str, str]
+
+    @classmethod
+    def of(cls, root: Path, group: Group) -> "Stroke":
+        """Raises what keeps a file from being written where it lies: LinkLeadsOut, PlaceUnfit or an OSError."""
+        changes, contents = group.files(), group.contents()
+        places = check_places(root, changes, contents)
+        return cls(root, group.commits[-1].id, changes, tuple(places), contents, group.tags)
+
+    def lay(self, disk: files.Disk) -> laid.Laid:
+        """Lay what is replaced beside the old; raises OSError, then nothing is left."""
+        placed = list(zip(self.changes, self.places, strict=True))
+        return laid.lay(self.root, self.tag, placed, self.contents, disk, self.tags)
+
+    def bring(self, beside: laid.Laid, done: Rollforward, disk: files.Disk) -> None:
+        """Bring every change into its file; where another program got in between, its version stays. Raises OSError."""
+        for change, real in zip(self.changes, self.places, strict=True):
+            done.touched.add(real)
+            tag = self.tags.get(change.path, self.tag)
+            try:
+                self._bring(change, real, tag, disk, is_laid=change.path in beside.places)
+            except files.FileMovedOn:
+                follow(self.root, change.path, [(tag, change)], done, disk)
+
+    def _bring(self, change: FileChange, real: Path, tag: str, disk: files.Disk, *, is_laid: bool) -> None:
+        match change:
+            case Addition():
+                files.append(real, change.due, expect_size=change.at, disk=disk)
+            case Removal():
+                take_out(self.root, change.path, tag=tag, before=change.before, disk=disk)
+            case Rewrite():
+                tmp = files.tmp_name(real.name, tag)
+                if is_laid:
+                    files.swap_in(real, tmp=tmp, before=change.before, disk=disk)
+                else:
+                    files.swap(real, self.contents[change.path], tmp=tmp, before=change.before, disk=disk)
