@@ -29,25 +29,25 @@ class Undoing:
         self._clock = clock
         self._who = who
 
-    def meant(self, commit: str | None, space: Space, scope: Scope) -> tuple[Space, str]:
-        """The commit that an id means, wherever `scope` lets it be; without one, the last of the space."""
-        if commit is not None:
-            found_in, found, _ = find(self._view, scope, commit)
-            return found_in, found.id
-        last = last_undoable(read_commits(self._view, space))
-        if last is None:
-            raise NothingToUndo(f"client {space.client}" if space.client else "the house's own space")
-        return space, last.id
+    def space_of(self, commit: str | None, space: Space, scope: Scope) -> tuple[Space, str | None]:
+        """The space of the commit that an id means, wherever `scope` lets it be, and its whole id."""
+        if commit is None:
+            return space, None
+        found_in, found, _ = find(self._view, scope, commit)
+        return found_in, found.id
 
     def carry_out(
-        self, scribe: Scribe, space: Space, id_: str, key: str | None, *, allow_secret: bool = False
+        self, scribe: Scribe, space: Space, id_: str | None, key: str | None, *, allow_secret: bool = False
     ) -> UndoResult:
-        """Takes the commit back with this pen, once for a key; raises what `Scribe.undo` raises."""
+        """Takes the commit back with this pen, once for a key; without an id, the last of the space that can be.
+
+        Raises NothingToUndo, or what `Scribe.undo` raises.
+        """
         before = None if key is None else scribe.done(space, key)
         if before is None:
             scribe.reconcile((space,))
         commits = read_commits(self._view, space)
-        undone = next(commit for commit in commits if commit.id == (id_ if before is None else before.undoes))
+        undone = self._meant(space, commits, id_) if before is None else _named(commits, before.undoes)
         renamed = renamed_in(undone)
         if before is not None:
             commit = before
@@ -103,6 +103,12 @@ class Undoing:
             keep_modes(modes)
         return commit
 
+    def _meant(self, space: Space, commits: Sequence[Commit], id_: str | None) -> Commit:
+        last = last_undoable(commits) if id_ is None else _named(commits, id_)
+        if last is None:
+            raise NothingToUndo(f"client {space.client}" if space.client else "the house's own space")
+        return last
+
     def _waiting_again(self, space: Space, root: Commit) -> tuple[str, ...]:
         """Journals in the task of a draft what became of it; the draft, if it waits again.
 
@@ -115,3 +121,7 @@ class Undoing:
         except (*NOT_OPENED, BadId, OSError):
             return ()
         return tuple(str(d.id) for d in dossier.state.drafts if d.id == root.draft and d.status == "waiting")
+
+
+def _named(commits: Sequence[Commit], id_: str | None) -> Commit:
+    return next(commit for commit in commits if commit.id == id_)

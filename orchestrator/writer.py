@@ -215,7 +215,7 @@ class Writer(Reader):
         from .undoing import Undoing
 
         undoing = Undoing(self._view, self._clock, self._who)
-        space, id_ = undoing.meant(commit, self.workspace.space(client), self._scope)
+        space, id_ = undoing.space_of(commit, self.workspace.space(client), self._scope)
         key = None if request is None else f"request {request}"
         with self._scribe(dry_run) as scribe:
             return undoing.carry_out(scribe, space, id_, key, allow_secret=allow_secret)

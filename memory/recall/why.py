@@ -43,6 +43,11 @@ def words_of(text: str) -> str:
     return " ".join(_WORD.findall(normalize("NFKC", " ".join(lines)).casefold()))
 
 
+def _may_hold(text: str, wanted: str) -> bool:
+    """Whether a text could hold these words: a look at the longest of them spares most texts the rest."""
+    return not text.isascii() or max(wanted.split(), key=len, default="") in text.lower()
+
+
 def brought(commits: Sequence[Commit], text: str) -> tuple[Brought, ...]:
     """The commits that brought a text to a card, a note, a file or the day log, the newest first."""
     return _all(commits, text, _of_text) or _all(commits, text, _of_note)
@@ -89,13 +94,20 @@ def taken_out(commits: Sequence[Commit], text: str) -> Commit | None:
     wanted = words_of(text)
     for commit in reversed(commits):
         for change in _texts(commit):
-            if wanted and wanted in words_of(change.old) and wanted not in words_of(change.new):
+            if (
+                wanted
+                and _may_hold(change.old, wanted)
+                and wanted in words_of(change.old)
+                and wanted not in words_of(change.new)
+            ):
                 return commit
     return None
 
 
 def stands_in(path: str, text: str, wanted: str) -> Iterator[Stands]:
     """Where words (as `words_of` gives them) stand in a file now."""
+    if not _may_hold(text, wanted):
+        return
     lines = text.split("\n")
     spans: list[tuple[int, int]] = []  # of each line, where its words begin and end in the words of all
     whole = ""
@@ -129,7 +141,8 @@ def _of_note(commit: Commit, wanted: str) -> Brought | None:
 
 def _brought(commit: Commit, changes: Iterable[TextChange], wanted: str) -> Brought | None:
     told = tuple(changes)
-    found = [c for c in told if wanted in words_of(c.new) and wanted not in words_of(c.old)]
+    came = (c for c in told if _may_hold(c.new, wanted))
+    found = [c for c in came if wanted in words_of(c.new) and wanted not in words_of(c.old)]
     if not found or any(wanted in words_of(c.old) for c in told if not c.new):
         return None  # it didn't come, or only from another file, as when a card gets another name
     lines = [line for c in found for place in stands_in(c.path, c.new, wanted) for line in place.lines]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from onepen.orchestrator.compose import build_service
 from onepen.testing.program import Program
 
 KEY = "sk-ant-" + "api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
@@ -70,3 +71,12 @@ def test_a_secret_goes_out_without_a_word_and_comes_back_with_one(onepen: Progra
     assert not (onepen.home / "ws/research/keys.md").exists()
     onepen.ok("-C", "ws", "undo", undoing, "--allow-secret")
     assert KEY in (onepen.home / "ws/research/keys.md").read_text()
+
+
+@pytest.mark.parametrize("named", [None, "c1"])
+def test_a_request_that_comes_again_is_done_once(named: str | None, onepen: Program) -> None:
+    service = build_service(onepen.home / "ws")
+    first = service.undo(named, request="4f2a9c01")
+    again = service.undo(named, request="4f2a9c01")
+    assert first == again and first.commit is not None
+    assert len(service.history().commits) == 2
