@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from onepen.memory.clock import Clock
@@ -43,6 +44,9 @@ def pytest_configure() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    # How long an example takes says how busy the machine is; what must be quick has a benchmark.
+    hypothesis.settings.register_profile("onepen", deadline=None)
+    hypothesis.settings.load_profile("onepen")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

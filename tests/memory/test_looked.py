@@ -157,7 +157,7 @@ _STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(steps=_STEPS)
 def test_a_held_pen_and_a_new_one_come_to_the_same(
     steps: list[tuple[str, str, str | None]], tmp_path_factory: pytest.TempPathFactory

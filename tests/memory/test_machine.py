@@ -238,10 +238,10 @@ class Workshop(RuleBasedStateMachine):
 
 
 def test_the_pen_and_a_dictionary_agree() -> None:
-    run_state_machine_as_test(Workshop, settings=settings(max_examples=25, stateful_step_count=20, deadline=None))
+    run_state_machine_as_test(Workshop, settings=settings(max_examples=25, stateful_step_count=20))
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_the_pen_and_a_dictionary_agree_for_long() -> None:
-    run_state_machine_as_test(Workshop, settings=settings(max_examples=400, stateful_step_count=40, deadline=None))
+    run_state_machine_as_test(Workshop, settings=settings(max_examples=400, stateful_step_count=40))

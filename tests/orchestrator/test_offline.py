@@ -125,7 +125,7 @@ LINE = st.one_of(
 TEXT = st.lists(LINE, max_size=25).flatmap(lambda rows: st.sampled_from(("\n", "\r\n")).map(lambda end: end.join(rows)))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.dictionaries(st.sampled_from(("a.md", "b.txt", "c d.md", "e.csv")), TEXT, min_size=1), words=st.data())
 def test_whatever_is_asked_of_whatever_files_each_quote_stands_at_its_line(
     files: dict[str, str], words: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -201,5 +201,5 @@ def test_a_review_is_due_only_once() -> None:
     )
 
 
-Plan.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Plan.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestPlan = Plan.TestCase

@@ -198,7 +198,7 @@ def test_targets_that_are_refused(bench: Bench, target: str) -> None:
     assert everything(bench.root) == before
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.text(st.sampled_from("./\\~:-ak\0\n%é") | st.characters(), max_size=30), st.booleans())
 def test_no_name_or_target_writes_elsewhere(bench: Bench, text: str, as_name: bool) -> None:
     before = everything(bench.root)

@@ -139,7 +139,7 @@ def test_an_input_exchanged_for_a_link(bench: Bench) -> None:
     assert "link" in told and "mornings" not in told
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.sampled_from("./\\~:#ak\0\n%é") | st.characters(), max_size=30))
 def test_no_name_leads_out(bench: Bench, name: str) -> None:
     tools = bench.toolbox()

@@ -1,6 +1,6 @@
 """Whatever happened in a chat, what is sent next is a conversation that the Messages API takes."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from onepen.orchestrator.chat.lines import (
@@ -51,7 +51,6 @@ def chats(draw: st.DrawFn) -> Session:
 
 
 @given(chats())
-@settings(deadline=None)
 def test_what_is_sent_is_a_conversation_that_the_api_takes(session: Session) -> None:
     request = ModelRequest("m", BEGUN.system, tools(), messages(session), 100, "main")
     assert dialogue_fault(body(request, "m"), paused=(), said=()) is None
@@ -60,7 +59,6 @@ def test_what_is_sent_is_a_conversation_that_the_api_takes(session: Session) -> 
 
 
 @given(chats())
-@settings(deadline=None)
 def test_a_chat_reads_back_as_it_was_written(session: Session) -> None:
     lines: list[Line] = [session.begun, *session.lines]
     read = session_of(line for line in map(parse_line, map(render_line, lines)) if line is not None)
