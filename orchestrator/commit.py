@@ -200,9 +200,8 @@ class Scribe:
         assert isinstance(self._pen, Pen), "a rehearsal is lent to nobody"
         before = len(self._pen.recovered)
         outcomes = self._pen.commit_group(changes)
-        for commit in outcomes:
-            if isinstance(commit, Commit):
-                self._saw(commit)
+        if made := [commit for commit in outcomes if isinstance(commit, Commit)]:
+            self._saw(*made)
         return outcomes, self._pen.recovered[before:]
 
     async def _maybe_shared(self, change: Change, shared: bool, *, allow_secret: bool = False) -> Commit:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from onepen.memory.change import Change
+from onepen.memory.history import Commit
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.commit import Scribe
@@ -78,6 +80,22 @@ class _Held:
 
     def close(self) -> None:
         pass
+
+
+def test_commits_that_shared_a_sync_are_one_commit_of_git(
+    make_mirror: Callable[[], Mirror], repo: Repo, clock: FixedClock
+) -> None:
+    """Each of their files was written once, so how it was between two of them nobody knows."""
+    workspace = open_workspace(repo.root)
+    with Scribe.open(View(workspace), clock, witness=AtOnce(make_mirror())) as scribe:
+        notes = [Change(None, f"note {k}", "user:ana", log=(("note", f"note {k}"),)) for k in range(3)]
+        made, _ = scribe.commit_all(notes)
+        scribe.log(workspace.house, "note", "alone", "user:ana")
+        assert scribe.notices() == ()
+    assert repo.subjects == ["Begin", "3 commits of onepen", "[note] alone"] and repo.status == []
+    trailers = repo.lines("log", "-1", "--format=%(trailers:key=Onepen-Commit,valueonly)", "HEAD~1")
+    assert [line for line in trailers if line] == [commit.id for commit in made if isinstance(commit, Commit)]
+    assert "alone" not in repo("show", "HEAD~1:memory/2026-11-29.md")
 
 
 def test_what_the_person_staged_stays_staged_and_is_not_committed(mirrored: Service, repo: Repo) -> None:
