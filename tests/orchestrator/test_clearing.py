@@ -11,6 +11,7 @@ import pytest
 
 from onepen.memory import trash
 from onepen.memory.commit.pen import Pen
+from onepen.memory.commit.place import PlaceUnfit
 from onepen.memory.history import read_commits
 from onepen.memory.view import View
 from onepen.memory.workspace import ClientRemoved, NoSuchClient, open_workspace
@@ -20,8 +21,10 @@ from onepen.orchestrator.pruned import PruneWish
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import TaskView
 from onepen.orchestrator.service import Service
+from onepen.subagents.pool import Assignment, Ending, TimedOut
 from onepen.testing.clock import FixedClock
 from onepen.testing.disk import BreakingDisk, Stopped
+from onepen.testing.pool import InProcessPool
 
 MakeService = Callable[..., Service]
 CONES = "# Cones\n\nCone 6 was reached at 1222 degrees.\n"
@@ -94,6 +97,24 @@ def test_what_was_said_goes_and_the_task_can_still_be_read(
     assert service.show(done.drafts[0].id).drafts[0].status == "committed"
     assert [problem for problem in service.doctor().problems if problem.level == "error"] == []
     assert kinds(service, transcripts="2026-12-01") == {}
+
+
+def test_a_draft_that_waits_keeps_its_task_also_when_that_timed_out(
+    make_service: MakeService, clock: FixedClock, root: Path
+) -> None:
+    def late(assignment: Assignment) -> Ending | None:
+        text = "---\ntarget: research/cones.md\nedit: create\nprovenance: external\n---\n## Cones\n\nhalf a result\n"
+        (assignment.drafts_folder / "cones.md").write_text(text)
+        return TimedOut("time", 600.0)
+
+    service = make_service(pool=InProcessPool(instead=late))
+    [task] = anyio.run(partial(service.delegate, DelegateRequest(("cones?",)))).tasks
+    assert task.status == "timed_out"
+    clock.move(LATER)
+    assert kinds(service, staging="2026-12-01", transcripts="2026-12-01") == {}
+    service.reject([task.drafts[0].id], "no")
+    clock.move(LATER)
+    assert kinds(service, staging="2027-01-15") == {(None, "staging"): 1}
 
 
 def test_a_task_whose_journal_can_not_be_read_is_never_pruned(
@@ -223,6 +244,15 @@ def test_a_client_is_counted_and_then_removed_for_good(
         service.add_client("Acme", id="acme")
     assert service.remove_client("acme").files == 0  # asked again, as after a lost answer
     assert service.doctor().problems == ()
+
+
+def test_a_client_whose_tombstone_can_not_be_written_stays_whole(service: Service, root: Path) -> None:
+    service.add_client("Acme", id="acme")
+    before = {path: path.read_bytes() for path in (root / "clients").rglob("*") if path.is_file()}
+    (root / "logs/tombstones.jsonl").mkdir(parents=True)
+    with pytest.raises(PlaceUnfit):
+        service.remove_client("acme")
+    assert {path: path.read_bytes() for path in (root / "clients").rglob("*") if path.is_file()} == before
 
 
 def test_a_process_that_holds_the_pen_removes_what_a_merge_brought_back(make_service: MakeService, root: Path) -> None:
