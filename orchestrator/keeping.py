@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from ..memory.change import Rename
 from ..memory.ids import BadId, CardId, check_title
 from ..memory.target import CardTarget, FileTarget, Shelf
 from ..memory.workspace import SHELVES, Space
@@ -11,7 +10,7 @@ from .kept import RenameResult
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from ..memory.change import FileEntry
+    from ..memory.change import FileEntry, Rename
     from ..memory.history import Commit
     from ..memory.index.index import IndexEntry
     from .commit import Scribe
@@ -58,6 +57,7 @@ class Keeper(Writer):
         Who else names it is told, not changed. Raises BadId, BadTitle, NoSuchClient, NoSuchCardHere, NotMovable,
         SecretRefused or EditRefused.
         """
+        from ..memory.change import Rename
         from .renaming import aiming, files_of, mentioned
 
         space = self.workspace.space(client)
@@ -117,7 +117,7 @@ class Keeper(Writer):
         return None
 
     def _renamed(
-        self, scribe: "Scribe", space: Space, rename: Rename, key: str | None, *, allow_secret: bool
+        self, scribe: "Scribe", space: Space, rename: "Rename", key: str | None, *, allow_secret: bool
     ) -> "Commit":
         from ..memory.change import Change
         from . import door
