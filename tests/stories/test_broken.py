@@ -159,10 +159,11 @@ def test_killed_while_it_waits_to_ask_again(tmp_path: Path, at_work: str) -> Non
 
 
 def waits(story: Story, ask: bool) -> bool:
-    """Whether the second broken try was noted."""
+    """Whether the second broken try was noted, and nothing is out: what is out at a kill counts with its most."""
     where = "chats/*.jsonl" if ask else "staging/*/1/transcript.jsonl"
     text = "".join(path.read_text() for path in (story.workspace / "clients/acme").glob(where))
-    return text.count('"lost"') >= 2
+    calls = "".join(path.read_text() for path in (story.workspace / ".onepen/calls").glob("*.jsonl"))
+    return text.count('"lost"') >= 2 and calls.count('{"out"') == calls.count('{"back"')
 
 
 CUTS = (

@@ -28,6 +28,9 @@ KINDS = ("input", "cache_write", "cache_read", "output")
 PRICES = {"input": 3.0, "cache_write": 3.75, "cache_read": 0.3, "output": 15.0}
 """As the config has them: four that differ."""
 
+MOST = 10_000 * PRICES["cache_write"] / 1e6 + 8_192 * PRICES["output"] / 1e6
+"""What a call of these stories costs at the most: 10,000 tokens are more than the prompt has, the rest is the reply."""
+
 
 def cost(usage: Mapping[str, int]) -> float:
     return sum(usage[kind] * PRICES[kind] for kind in KINDS) / 1e6
@@ -87,7 +90,8 @@ def test_what_was_counted_is_told_and_summed_up_exactly(tmp_path: Path, kill: Co
 def test_what_was_answered_before_a_kill_is_booked_and_what_was_under_way_is_not(tmp_path: Path) -> None:
     """Field case 39 with money in flight: of three calls the second is under way when the orchestrator is killed.
 
-    Only that one is missing from the books: the server may bill what nobody has heard.
+    What that one cost nobody has heard, and the server may bill it: it is in the books with the most that was set aside
+    for it, as a lost call without tokens.
     """
     note = [{"tool": "log_event", "input": {"text": "it was asked"}}]
     rules: list[dict[str, Any]] = [
@@ -106,7 +110,8 @@ def test_what_was_answered_before_a_kill_is_booked_and_what_was_under_way_is_not
         )[1:]  # fmt: skip
         told = json.loads(after.out)["totals"]
         assert {kind: told[kind] for kind in KINDS} == {kind: 2 * CACHED[kind] for kind in KINDS}
-        assert told["cost_usd"] == pytest.approx(2 * cost(CACHED), abs=1e-8)
+        assert told["lost_calls"] == 1
+        assert 2 * cost(CACHED) < told["cost_usd"] <= 2 * cost(CACHED) + MOST
         answered = [seen for seen in api.asked if seen.rule != 1]
         assert len(answered) == 2 and len(api.asked) - len(answered) <= 1
         story.tell("onepen -C ws doctor")
