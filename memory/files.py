@@ -232,11 +232,16 @@ def open_log(path: Path, *, most: int, disk: Disk = NO_LINKS) -> int:
         return fd
 
 
-def make_folder(path: Path, *, disk: Disk = DISK) -> None:
-    """Make a folder and those above it that are missing, all 0700; one that exists stays as it is."""
+def make_folder(path: Path, *, within: Path | None = None, disk: Disk = DISK) -> None:
+    """Make a folder and those above it that are missing, all 0700; one that exists stays as it is.
+
+    Nothing is made where `within` isn't there: a workspace that was moved away is not begun anew. Raises OSError.
+    """
     if path.is_dir():
         return
-    make_folder(path.parent, disk=disk)
+    if path == within:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    make_folder(path.parent, within=within, disk=disk)
     with _named(path):
         try:
             disk.mkdir(path)

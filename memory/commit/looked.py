@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..files import Disk, replace, sha256
+from ..files import Disk, make_folder, replace, sha256
 from ..guard import UnsafeFile, read_beneath
 from ..links import LinkLeadsOut, resolve
 from ..room import ROOM
@@ -149,6 +149,7 @@ def _write(root: Path, known: _Kept, disk: Disk) -> None:
     for folder in (path.parent, path):
         if folder.is_symlink():
             raise LinkLeadsOut(CACHE, str(folder), "and a cache is no link")
+    make_folder(path.parent, within=root, disk=disk)
     stamps, indexes = known
     record = {"v": _VERSION, "cards": stamps, "indexes": indexes}
     replace(path, json.dumps(record).encode(), tmp=f".{path.name}.new.tmp", disk=disk)

@@ -102,7 +102,7 @@ class Chats:
 
     def _path(self, session: str) -> Path:
         folder = own(self.space, "chats")
-        files.make_folder(folder)
+        files.make_folder(folder, within=self.space.root)
         return folder / f"{session}.jsonl"
 
 

@@ -75,6 +75,7 @@ class Outstanding:
         if self._root is None:
             return
         if self._fd is None:
+            files.make_folder(self._root / FOLDER, within=self._root)
             self._path = self._root / FOLDER / f"{os.getpid()}-{secrets.token_hex(4)}.jsonl"
             self._fd = files.open_log(self._path, most=_MOST)
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

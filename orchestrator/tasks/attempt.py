@@ -128,8 +128,8 @@ class Attempt:
         turns = min(sheet.turns, self._definition.max_turns or sheet.turns)
         if os.path.lexists(dossier.folder.attempt(spawn.attempt)):
             raise AttemptTaken(dossier.task, spawn.attempt)
-        files.make_folder(dossier.folder.drafts(spawn.attempt))
-        files.make_folder(dossier.folder.inputs)
+        files.make_folder(dossier.folder.drafts(spawn.attempt), within=dossier.space.root)
+        files.make_folder(dossier.folder.inputs, within=dossier.space.root)
         assignment = Assignment(
             task=dossier.task,
             attempt=spawn.attempt,

@@ -74,7 +74,7 @@ class Desk:
         Gives the dossier and a message for each input left out; raises NoSuchInput, LinkLeadsOut or an OSError.
         """
         folder = TaskFolder(own(space, f"staging/{sheet.task}"))
-        files.make_folder(folder.path)
+        files.make_folder(folder.path, within=space.root)
         copied, left_out = copy_inputs(folder, inputs)
         files.create_exclusive(folder.sheet_file, render_sheet(replace(sheet, inputs=copied)).encode(), sync=True)
         dossier = open_dossier(space, sheet.task, self.clock)

@@ -263,3 +263,13 @@ def test_a_link_or_folder_under_the_temporary_name_is_left_alone(tmp_path: Path)
     files.replace(tmp_path / "a", b"a")
     files.replace(tmp_path / "b", b"b")
     assert names(tmp_path) == [".a.new.tmp", ".b.new.tmp", "a", "b"]
+
+
+def test_no_folder_is_made_where_the_one_that_it_belongs_to_was_moved_away(tmp_path: Path) -> None:
+    root = tmp_path / "ws"
+    with pytest.raises(FileNotFoundError, match="ws"):
+        files.make_folder(root / "staging" / "t1" / "inputs", within=root)
+    assert not root.exists()
+    root.mkdir()
+    files.make_folder(root / "staging" / "t1" / "inputs", within=root)
+    assert (root / "staging" / "t1" / "inputs").is_dir()
