@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -34,21 +35,41 @@ def images(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+@contextmanager
+def in_fast_memory() -> Iterator[Path]:
     """A folder in memory where there is one: a sync is a system call there, too, and costs nothing."""
     fast = Path("/dev/shm")
-    if not os.access(fast, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=fast, prefix="onepen-test-") as made:
+    where = fast if os.access(fast, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=where, prefix="onepen-test-") as made:
         yield Path(made)
 
 
-@pytest.fixture(params=[0, 4], ids=["making", "removing"])
-def ground(hands: Hands, folder: Path, request: pytest.FixtureRequest) -> Ground:
-    """A workspace to be hit while four changes are committed; with the second, files are also taken away."""
-    return Ground(hands, folder, request.param)
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with in_fast_memory() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def making(hands: Hands) -> Iterator[Ground]:
+    """A workspace to be hit while the changes 1 to 4 are committed."""
+    with in_fast_memory() as made:
+        yield Ground(hands, made)
+
+
+@pytest.fixture(scope="session")
+def removing(hands: Hands) -> Iterator[Ground]:
+    """The same for the changes 5 to 8, which also take files away."""
+    with in_fast_memory() as made:
+        yield Ground(hands, made, first=4)
+
+
+@pytest.fixture(params=["making", "removing"])
+def ground(request: pytest.FixtureRequest) -> Ground:
+    """Each of the two."""
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, Ground)
+    return found
 
 
 @pytest.fixture

@@ -98,10 +98,10 @@ def test_what_is_larger_than_a_file_may_be_changes_nothing(disk: Path, images: P
 
 
 def test_a_disk_that_fills_at_any_moment(
-    hands: Hands, images: Path, folder: Path, tally: Callable[[str, int], Tally]
+    hands: Hands, making: Ground, images: Path, tally: Callable[[str, int], Tally]
 ) -> None:
     """F6: with no names left, the disk fills where no look at the free space tells it beforehand."""
-    ground = Ground(hands, folder)
+    ground = making
     with tally("full disks", 12) as full:
         for left in range(12):
             with in_memory(images / "mnt", "size=16m") as mnt, full.point(f"{left} names are left"):
@@ -114,9 +114,11 @@ def test_a_disk_that_fills_at_any_moment(
                 ground.judge(ended, mnt / "ws")
 
 
-def test_recovery_on_a_full_disk(hands: Hands, images: Path, folder: Path, tally: Callable[[str, int], Tally]) -> None:
+def test_recovery_on_a_full_disk(
+    hands: Hands, making: Ground, images: Path, tally: Callable[[str, int], Tally]
+) -> None:
     """F6: the space that is held for it is enough; where it isn't, recovery runs once there is some."""
-    ground = Ground(hands, folder)
+    ground = making
     points = hands.points(ground.again(), to=ground.to)
     records = [k for k, point in enumerate(points) if point.call == "fdatasync" and "redo/log" in point.shown]
     with tally("recoveries on a full disk", 6) as full:

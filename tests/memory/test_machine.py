@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from onepen.memory.change import Change, Remove
 from onepen.memory.commit.pen import AlreadyCommitted, Pen, RecoveryNeeded
@@ -125,7 +125,6 @@ class Workshop(RuleBasedStateMachine):
         with pytest.raises((CardExists, EditRefused)):
             self.pen.commit(self.change(kind, card, model))
 
-    @precondition(lambda self: hasattr(Pen, "commit_group"))
     @rule(wanted=st.lists(st.tuples(st.sampled_from(("create", "append", "replace")), cards), min_size=2, max_size=5))
     def commit_together(self, wanted: Sequence[tuple[str, str]]) -> None:
         """Those that are refused leave no trace in those that aren't."""
@@ -134,9 +133,7 @@ class Workshop(RuleBasedStateMachine):
         for kind, card in wanted:
             fit.append(self.fits(kind, card, model))
             changes.append(self.change(kind, card, model if fit[-1] else ({card: ["nowhere"]}, [])))
-        group = getattr(self.pen, "commit_group", None)
-        assert group is not None
-        outcomes = group(changes)
+        outcomes = self.pen.commit_group(changes)
         assert [not isinstance(one, MemoryFault | OSError) for one in outcomes] == fit
         self.take(model, *(change.key for change, good in zip(changes, fit, strict=True) if good))
 

@@ -5,7 +5,7 @@ import pytest
 
 from onepen.testing import strace, witness
 from onepen.testing.deeds import begin
-from onepen.testing.hands import Hands
+from onepen.testing.hands import Hands, Way
 from onepen.testing.strace import Fault
 
 SEEN = """\
@@ -33,7 +33,7 @@ def ws(tmp_path: Path) -> Path:
 
 def test_an_order_is_carried_out_and_told(ws: Path, tmp_path: Path) -> None:
     with Hands(tmp_path) as hands:
-        first = hands.order(ws, to=2, drip=5)
+        first = hands.order(ws, to=2, way=Way(drip=5))
         assert (first.code, first.reached, first.stage) == (0, 2, "closed")
         assert hands.order(ws, to=4).reached == 4
         assert witness.keys(witness.state(ws)) == ["k1", "k2", "k3", "k4"]

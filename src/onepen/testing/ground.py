@@ -46,10 +46,10 @@ class Ground:
         shutil.copytree(self._base, self.root, symlinks=True)
         return self.root
 
-    def judge(self, ended: Ended, root: Path | None = None, *, lost: int = 0) -> int:
+    def judge(self, ended: Ended, root: Path | None = None, *, lost: int = 0, group: int = 1) -> int:
         """Hold every promise against the workspace after a fault; tells how many changes are in it.
 
-        `lost` is how many acknowledged changes a fault may take with it.
+        `lost` is how many acknowledged changes a fault may take with it, `group` how many stand or fall together.
         """
         root = root or self.root
         seen = self._seen(root)
@@ -58,7 +58,8 @@ class Ground:
         found = self.state_of(witness.state(root), "after recovery")
         assert found == seen, f"readers saw {seen} changes, recovery made it {found}"
         reached = max(ended.reached, self.first)
-        assert reached - lost <= found <= reached + 1, f"{reached} were acknowledged, {found} are there"
+        assert reached - lost <= found <= reached + group, f"{reached} were acknowledged, {found} are there"
+        assert (found - self.first) % group == 0 or found == self.last, f"{found} are there, of groups of {group}"
         if "OSError" in ended.kinds and ended.stage == "open":
             assert found == reached, f"said to have failed, and was committed: {ended.message}"
         self.whole(root)

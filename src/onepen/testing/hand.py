@@ -20,8 +20,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..memory.commit.durability import Durability
 from ..memory.commit.pen import AlreadyCommitted, Pen
 from ..memory.files import Disk
+from ..memory.history import Commit
 from ..memory.workspace import open_workspace
 from .deeds import CLOCK, begin, new_machine, work
 
@@ -63,15 +65,23 @@ def _carry_out(order: Mapping[str, Any], note: _Note) -> None:
     """The order; how far it came is noted at each step."""
     root, reached, stage = Path(order["root"]), 0, 0
     disk = Drip(int(order["drip"])) if order.get("drip") else Disk()
+    durability = Durability.LAZY if order.get("lazy") else Durability.FULL
+    step, to = int(order.get("group") or 1), int(order.get("to", 0))
     try:
-        pen = Pen.open(open_workspace(root), CLOCK, wait=0, new_machine=new_machine, disk=disk)
+        pen = Pen.open(
+            open_workspace(root), CLOCK, wait=0, new_machine=new_machine, disk=disk, durability=durability
+        )  # fmt: skip
         stage = 1
         note.write(reached, stage)
         try:
-            for n in range(1, int(order.get("to", 0)) + 1):
-                with contextlib.suppress(AlreadyCommitted):
-                    pen.commit(work(n, root))
-                reached = n
+            for first in range(1, to + 1, step):
+                last = min(first + step - 1, to)
+                for outcome in pen.commit_group([work(n, root) for n in range(first, last + 1)]):
+                    if not isinstance(outcome, Commit | AlreadyCommitted):
+                        raise outcome
+                if order.get("lazy") == "flushed":
+                    pen.flush()
+                reached = last
                 note.write(reached, stage)
         finally:
             pen.close()

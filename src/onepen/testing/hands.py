@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,22 @@ class Ended:
         return self.code == 0
 
 
+@dataclass(frozen=True)
+class Way:
+    """How an order is carried out: how many changes are committed together, and how soon they are on the disk.
+
+    `lazy` is "" (at once), "waiting" (when the pen is put down) or "flushed" (after each group). `drip` is the most
+    that the system takes of one write; 0: all of it.
+    """
+
+    group: int = 1
+    lazy: str = ""
+    drip: int = 0
+
+
+ONE_BY_ONE = Way()
+
+
 class Hands:
     """A warm process whose children carry out orders, one at a time; close it, or use it as a context manager.
 
@@ -58,20 +74,19 @@ class Hands:
             env=env, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
-    def order(self, root: Path, do: str = "commit", *, to: int = 0, fault: Fault | None = None, drip: int = 0) -> Ended:
-        """Commit the changes 1 to `to` that are not committed yet; or, with `do`, only "open" the pen, or ask "doctor".
-
-        `drip` is the most that the system takes of one write.
-        """
-        pid = self._start(root, do, to, drip)
+    def order(
+        self, root: Path, do: str = "commit", *, to: int = 0, fault: Fault | None = None, way: Way = ONE_BY_ONE
+    ) -> Ended:
+        """Commit the changes 1 to `to` unless they are committed; or "open" the pen, or ask "doctor"."""
+        pid = self._start(root, do, to, way)
         if fault is None:
             return self._go(pid)
         with Strace(pid, self._trace, fault):
             return self._go(pid)
 
-    def points(self, root: Path, do: str = "commit", *, to: int = 0, drip: int = 0) -> tuple[Point, ...]:
+    def points(self, root: Path, do: str = "commit", *, to: int = 0, way: Way = ONE_BY_ONE) -> tuple[Point, ...]:
         """Carry out an order and tell the calls by which it touches the workspace."""
-        pid = self._start(root, do, to, drip)
+        pid = self._start(root, do, to, way)
         with Strace(pid, self._trace):
             ended = self._go(pid)
         assert ended.done, ended
@@ -90,8 +105,8 @@ class Hands:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _start(self, root: Path, do: str, to: int, drip: int) -> int:
-        self._say({"root": str(root), "do": do, "to": to, "drip": drip})
+    def _start(self, root: Path, do: str, to: int, way: Way) -> int:
+        self._say({"root": str(root), "do": do, "to": to, **asdict(way)})
         return int(self._hear()["pid"])
 
     def _go(self, pid: int) -> Ended:
