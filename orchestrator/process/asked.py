@@ -169,7 +169,7 @@ SHORT: Mapping[str, type[Args]] = {
 }
 """Done in a moment, one after the other."""
 
-ONCE = frozenset({"log", "add_client", "add_project", "add_research", "add_agent", "archive", "undo"})
+ONCE = frozenset({"log", "add_client", "add_project", "add_research", "add_agent", "archive", "rename", "undo"})
 """Done once for a request's id, however often it comes."""
 
 WORK: Mapping[str, type[Args]] = {"delegate": Delegate, "resume": Resume, "send_back": SendBack, "turn": Turn}
