@@ -112,6 +112,11 @@ def is_whole(transcript: Path) -> bool:
     return bool(ended) and all(map(is_record, filter(None, ended)))
 
 
+def has_begun(transcript: Path) -> bool:
+    """Whether its first line was written to its end."""
+    return b"\n" in transcript.read_bytes()
+
+
 def read_transcript(path: Path) -> tuple[Mapping[str, object], ...]:
     """The lines of a transcript that can be read; () when there is none."""
     try:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -268,6 +269,20 @@ def test_what_is_left_of_a_task_is_told_by_kind(make_service: MakeService, root:
     (folder / "task.md").write_text("---\n")
     told = {(p.path, p.kind, p.level) for p in make_service(script=[]).doctor().problems}
     assert (f"staging/{task.task}/task.md", "task_unreadable", "error") in told
+
+
+@pytest.mark.parametrize("written", ["", '{"v": 1, "kind": "pre'])
+def test_an_attempt_whose_orchestrator_died_before_its_first_line_has_lost_nothing(
+    written: str, make_service: MakeService, root: Path, task: TaskView
+) -> None:
+    folder = root / "staging" / task.task
+    lines = (folder / "run.jsonl").read_text().splitlines(keepends=True)
+    shutil.rmtree(folder / "1/drafts")
+    for journal, found in ((lines[:2], set()), (lines, {"transcript_unreadable"})):
+        (folder / "run.jsonl").write_text("".join(journal))
+        (folder / "1/transcript.jsonl").write_text(written)
+        told = {p.kind for p in make_service(script=[]).doctor().problems if p.path.startswith("staging/")}
+        assert told & {"transcript_unreadable"} == found
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
