@@ -15,8 +15,18 @@ then nothing has. The files are a copy of what the line says, and can be brought
     4  places     may each file be written where it lies?      PlaceUnfit or OSError, nothing written
     5  lay        the new cards and indexes, beside the old    OSError: they are taken up again
     6  record     append one line to the redo log, one sync    <- the commit point
-    7  files      swap in what was laid, add lines to logs
+    7  files      swap in what was laid, add lines to logs, take out what goes
     8  checkpoint at close, or when the log is long: sync files and folders, then trim the redo log
+
+Commits that wait at the same time go through this once, as a group (session.py, group.py): each is composed on what the
+one before it leaves, and refused by itself if it doesn't fit; the record holds every file once, from what the first of
+them found to what the last leaves. A group stands or falls as one. Where it can't be written, each is tried alone.
+
+Lazily (durability.py) a commit is acknowledged behind an append without a sync, and steps 5 and 7 wait for `flush`,
+which syncs the redo log first: so no file is ever ahead of its record on the disk, and a power cut takes the last
+commits whole or leaves them whole. Until then what is composed next builds on the group that waits, and readers lay the
+records over the files. A lazy record says how much of the log was synced when it was written, so that holes in what was
+never synced are told from damage to what was.
 
 Steps 4 and 5 are there because behind the commit point nothing can be refused any more: a folder where a file should
 be, a folder that may not be written, a full disk or a limit on the size of files would leave a commit that stands and

@@ -1,10 +1,12 @@
 """What the pen does around the commit point: new versions are laid before it, and brought into their places behind."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from .. import files
+from ..problem import Problem
 from . import laid
 from .group import Group
 from .place import check_places
@@ -42,19 +44,30 @@ class Stroke:
             done.touched.add(real)
             tag = self.tags.get(change.path, self.tag)
             try:
-                self._bring(change, real, tag, disk, is_laid=change.path in beside.places)
+                self._bring(change, real, tag, done, disk, is_laid=change.path in beside.places)
             except files.FileMovedOn:
                 follow(self.root, change.path, [(tag, change)], done, disk)
 
-    def _bring(self, change: FileChange, real: Path, tag: str, disk: files.Disk, *, is_laid: bool) -> None:
+    def _bring(
+        self, change: FileChange, real: Path, tag: str, done: Rollforward, disk: files.Disk, *, is_laid: bool
+    ) -> None:
         match change:
             case Addition():
                 files.append(real, change.due, expect_size=change.at, disk=disk)
             case Removal():
                 take_out(self.root, change.path, tag=tag, before=change.before, disk=disk)
             case Rewrite():
+                _tell_names(change, real, done)
                 tmp = files.tmp_name(real.name, tag)
                 if is_laid:
                     files.swap_in(real, tmp=tmp, before=change.before, disk=disk)
                 else:
                     files.swap(real, self.contents[change.path], tmp=tmp, before=change.before, disk=disk)
+
+
+def _tell_names(change: Rewrite, real: Path, done: Rollforward) -> None:
+    """A swap gives one name another file: whoever made hard links has to know."""
+    with suppress(OSError):
+        if change.before is not None and (names := real.stat().st_nlink) > 1:
+            message = f"has {names} names (hard links); this one has the new text, the others keep the old one"
+            done.problems.append(Problem(change.path, 0, "hard_link", "info", message))
