@@ -13,7 +13,7 @@ itself be undone (undone.py).
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -120,12 +120,15 @@ def commit_json(commit: Commit) -> str:
 
     What only some commits have stands in the lines of those alone.
     """
-    found = {name: value for name, value in asdict(commit).items() if name not in _SELDOM or value not in (None, False)}
-    found["changes"] = [
-        {name: value for name, value in change.items() if name not in _SELDOM or value not in (None, False)}
-        for change in found["changes"]
-    ]
+    found = _told_of(commit)
+    found["changes"] = [_told_of(change) for change in commit.changes]
     return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+
+
+def _told_of(one: Commit | TextChange) -> dict[str, object]:
+    """The fields by name, in their order; `asdict` would copy all that is in them."""
+    values = ((found.name, getattr(one, found.name)) for found in fields(one))
+    return {name: value for name, value in values if name not in _SELDOM or value not in (None, False)}
 
 
 def without_twins(commits: Iterable[Commit]) -> tuple[Commit, ...]:

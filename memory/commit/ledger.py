@@ -44,7 +44,10 @@ class Ledger:
 
     def look(self, space: Space) -> None:
         """Take in what the logs of a space say now."""
-        for path in log_paths(space):
+        there, folder = log_paths(space), space.path("logs/")
+        for path in [path for path in self._logs if path.startswith(folder) and path not in there]:
+            del self._logs[path]
+        for path in there:
             log = self._logs.setdefault(path, _Log())
             fd = open_file(self._root, path)
             if fd is not None:  # else it was taken away since it was listed
@@ -55,8 +58,13 @@ class Ledger:
     def commit_of(self, space: Space, key: str) -> str | None:
         """The commit of a space that has this key and was not undone."""
         self.look(space)
+        return self.known(space, key)
+
+    def known(self, space: Space, key: str) -> str | None:
+        """The same, as the logs were when they were last looked at."""
         wanted = _as_key(key)
-        logs = [self._logs[path] for path in log_paths(space)]
+        folder = space.path("logs/")
+        logs = [log for path, log in self._logs.items() if path.startswith(folder)]
         found = [commit for log in logs for commit in log.keys.get(wanted, ())]
         if not found:
             return None

@@ -283,6 +283,7 @@ class Pen:
 
     def commit_of(self, space: Space, key: str) -> str | None:
         """The commit of a space that was made under this key."""
+        self._ledger.look(space)
         return known_commit(self._ledger, (self._waiting_keys,), space, key)
 
     def prune_history(self, space: Space, before: date) -> int:

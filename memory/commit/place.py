@@ -96,12 +96,13 @@ def unsettled(root: Path, path: str, *, whole: bool) -> str | None:
 
 def _standing(root: Path, path: str, real: Path) -> os.stat_result | None:
     """What stands at a place that is free for a file or has one."""
-    for folder in reversed(real.parents):
-        if folder != root and folder.is_relative_to(root) and os.path.lexists(folder) and not folder.is_dir():
-            raise PlaceUnfit(str(folder.relative_to(root)), "this is a file, and a folder is needed here")
     try:
         found = real.stat()
     except (FileNotFoundError, NotADirectoryError):
+        for folder in reversed(real.parents):
+            if folder != root and folder.is_relative_to(root) and os.path.lexists(folder) and not folder.is_dir():
+                where = str(folder.relative_to(root))
+                raise PlaceUnfit(where, "this is a file, and a folder is needed here") from None
         return None
     if stat.S_ISDIR(found.st_mode):
         raise PlaceUnfit(path, "this is a folder, and a file is to be written here")

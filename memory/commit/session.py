@@ -101,10 +101,10 @@ class Session:
 
 
 def known_commit(ledger: Ledger, keys: Sequence[Keys], space: Space, key: str) -> str | None:
-    """The commit of a space that has this key, by the logs and by what is in none yet."""
+    """The commit of a space that has this key, by the logs as they were looked at and by what is in none yet."""
     found = [one.given.get((space.prefix, key)) for one in reversed(keys)]
     undone = set().union(*(one.undone for one in keys))
-    return next((one for one in (*found, ledger.commit_of(space, key)) if one is not None and one not in undone), None)
+    return next((one for one in (*found, ledger.known(space, key)) if one is not None and one not in undone), None)
 
 
 def space_of(workspace: Workspace, change: Change) -> Space:

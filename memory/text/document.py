@@ -3,7 +3,7 @@
 import difflib
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Self
 
 from ..errors import MemoryFault
@@ -111,6 +111,7 @@ class Document:
         return self.sections[1:] if self.sections and self.sections[0].level == 1 else self.sections
 
 
+@lru_cache(maxsize=8)
 def parse_document(text: str) -> Document:
     """The document that a text is; never raises, what is wrong with the front matter stands in `front.problem`."""
     front = parse_front_matter(text)

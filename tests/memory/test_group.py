@@ -150,7 +150,7 @@ CHANGES = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(CHANGES, min_size=1, max_size=7))
 def test_any_group_is_what_its_commits_are_one_by_one(changes: list[Change]) -> None:
     fast = Path("/dev/shm")
