@@ -38,10 +38,10 @@ MUTANTS = {
         """
         _append = RedoLog.append
 
-        def _index_first(self, line):
+        def _index_first(self, line, **how):
             for laid in self._root.rglob("._index.md.*.tmp"):
                 laid.replace(laid.with_name("_index.md"))
-            _append(self, line)
+            _append(self, line, **how)
 
         RedoLog.append = _index_first
         """,
@@ -63,14 +63,25 @@ MUTANTS = {
 
         _append = RedoLog.append
 
-        def _append_unsynced(self, line):
+        def _append_unsynced(self, line, **how):
             disk, self._disk = self._disk, _Unsynced()
             try:
-                _append(self, line)
+                _append(self, line, **how)
             finally:
                 self._disk = disk
 
         RedoLog.append = _append_unsynced
+        """,
+        "test_a_power_cut",
+    ),
+    "flushed-too-soon": Mutant(
+        "what was committed lazily is brought into its files before its record is synced",
+        "memory/commit/redo_log.py",
+        """
+        def _sync(self):
+            self.synced = self.size
+
+        RedoLog.sync = _sync
         """,
         "test_a_power_cut",
     ),
