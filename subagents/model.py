@@ -79,7 +79,8 @@ class Usage:
 class ModelReply:
     """What a model said; `stop_reason` is the API's word, also one that isn't known yet.
 
-    `cost_usd` is in US dollars, None where the model's price is unknown.
+    `cost_usd` is in US dollars, None where the model's price is unknown. `details` is what the server said of a stop,
+    such as why the model refused; "" for nothing.
     """
 
     content: tuple[Block, ...]
@@ -87,6 +88,7 @@ class ModelReply:
     usage: Usage
     model: str
     cost_usd: float | None = 0.0
+    details: str = ""
 
     @property
     def message(self) -> Message:

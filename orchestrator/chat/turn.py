@@ -239,7 +239,8 @@ def _over(reply: ModelReply) -> Over:
         case "max_tokens":
             return Over("max_tokens", 'the answer was cut at the output limit; say "go on" for the rest')
         case "refusal":
-            return Over("refusal", "the model refused to answer; it is not asked the same again")
+            why = f" ({reply.details})" if reply.details else ""
+            return Over("refusal", f"the model refused to answer{why}; it is not asked the same again")
         case other:
             return Over(other, f"the model stopped with {other[:40]!r}; what it said stands above")
 

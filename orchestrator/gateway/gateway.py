@@ -288,7 +288,9 @@ class _Patience:
 def _joined(said: ModelReply, more: ModelReply) -> ModelReply:
     """A paused reply and how it went on."""
     both = None if said.cost_usd is None or more.cost_usd is None else said.cost_usd + more.cost_usd
-    return ModelReply((*said.content, *more.content), more.stop_reason, said.usage + more.usage, more.model, both)
+    return ModelReply(
+        (*said.content, *more.content), more.stop_reason, said.usage + more.usage, more.model, both, more.details
+    )
 
 
 def _in_words(seconds: float) -> str:

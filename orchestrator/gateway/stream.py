@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...memory.text.clip import clip
 from ...subagents.messages import Block, Opaque, Text, ToolUse, mend, well_formed
 from ...subagents.model import ModelReply, Usage
 from .failure import Answered
@@ -18,6 +19,7 @@ DEEPEST = 64
 """Levels of a tool's input, or of any other block: no tool needs four, and a thousand are no bug of a model."""
 
 _MOST_TOKENS = 10**9
+_DETAILS = 400  # characters of why a model stopped
 
 _COUNTERS = {
     "input_tokens": "input",
@@ -43,6 +45,7 @@ class Accumulator:
         self.whole = False
         self._model = model
         self._stop_reason = ""
+        self._details = ""
         self._blocks: dict[int, _Growing] = {}
         self._held = ""
 
@@ -60,8 +63,8 @@ class Accumulator:
             case {"type": "message_delta", **rest}:
                 self._count(rest.get("usage"))
                 match rest.get("delta"):
-                    case {"stop_reason": str(reason)}:
-                        self._stop_reason = reason
+                    case {"stop_reason": str(reason), **more}:
+                        self._stop_reason, self._details = reason, _details(more.get("stop_details"))
             case {"type": "message_stop"}:
                 self.whole = True
             case {"type": "error", **rest}:
@@ -72,9 +75,8 @@ class Accumulator:
         """The reply, once it is whole."""
         content = tuple(block for _, growing in sorted(self._blocks.items()) if (block := growing.done()) is not None)
         calls = any(isinstance(block, ToolUse) for block in content)
-        return ModelReply(
-            content, self._stop_reason or ("tool_use" if calls else "end_turn"), self.usage, self._model, None
-        )
+        reason = self._stop_reason or ("tool_use" if calls else "end_turn")
+        return ModelReply(content, reason, self.usage, self._model, None, self._details)
 
     def _count(self, usage: object) -> None:
         """The API's counters are sums so far, each event's in the place of those before it.
@@ -144,8 +146,17 @@ def events_of(message: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
         {"type": "content_block_start", "index": index, "content_block": block}
         for index, block in enumerate(blocks if isinstance(blocks, list) else ())
     ]
-    end = {"type": "message_delta", "delta": {"stop_reason": message.get("stop_reason")}, "usage": {}}
+    stop = {key: message.get(key) for key in ("stop_reason", "stop_details")}
+    end = {"type": "message_delta", "delta": stop, "usage": {}}
     return ({"type": "message_start", "message": message}, *starts, end, {"type": "message_stop"})
+
+
+def _details(given: object) -> str:
+    """Why a model stopped, in the server's words and on one line, its category before them."""
+    if not isinstance(given, Mapping):
+        return ""
+    words = [well_formed(said) for key in ("category", "explanation") if isinstance(said := given.get(key), str)]
+    return clip(" ".join(": ".join(words).split()), _DETAILS)
 
 
 def answered_in(body: object, status: int) -> Answered:

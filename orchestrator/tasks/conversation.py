@@ -112,7 +112,7 @@ class Conversation:
             self.reused += 1
         self.replies += 1
         if answer.stop_reason == REFUSAL:
-            self.refusal = answer.message.text
+            self.refusal = "; ".join(filter(str.strip, (answer.message.text, answer.details)))
         self._messages.append(answer.message)
         return answer
 

@@ -155,6 +155,7 @@ def reply_dict(reply: ModelReply) -> dict[str, object]:
         "usage": asdict(reply.usage),
         "cost_usd": reply.cost_usd,
         "model": reply.model,
+        **({"details": reply.details} if reply.details else {}),
     }
 
 
@@ -171,7 +172,8 @@ def _reply_of(line: Mapping[str, object]) -> ModelReply | None:
             "model": str(model),
         }:
             try:
-                return ModelReply(parse_blocks(content), stop_reason, _usage_of(usage), model, _cost_of(line))
+                details = str(line.get("details", ""))
+                return ModelReply(parse_blocks(content), stop_reason, _usage_of(usage), model, _cost_of(line), details)
             except (BadMessage, TypeError):
                 return None
     return None

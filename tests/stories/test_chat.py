@@ -66,10 +66,11 @@ def test_a_refusal_is_shown_and_paid_once(tmp_path: Path, words: str) -> None:
     with MessagesApi(rules) as api, Story(tmp_path, api.env) as story:
         story.tell(*BEGIN)
         asked = story.run("onepen -C ws ask 'Do it' --client acme --json")
-        assert "refus" in asked.out + asked.err and (asked.code, len(api.asked)) == (1, 1), asked
+        assert "refused to answer (Not this.)" in asked.err and (asked.code, len(api.asked)) == (1, 1), asked
         worked = story.run("onepen -C ws delegate 'Do it' --client acme --model sonnet --json")
         (task,) = json.loads(worked.out)["tasks"]
         assert (task["status"], task["drafts"], len(api.asked)) == ("refused", [], 2)
+        assert "Not this." in task["reason"]
         story.tell("onepen -C ws doctor", Line("onepen -C ws status --client acme", says="refused"), kill=range(100))
 
 

@@ -150,9 +150,13 @@ def test_a_server_that_comes_back_is_found(calls: MakeCalls) -> None:
 @pytest.mark.parametrize("content", [[], [{"text": "I can't"}]])
 def test_a_refusal_is_a_reply_and_not_tried_again(calls: MakeCalls, content: list[dict[str, str]]) -> None:
     """Field case 57: empty content is not an error, and paid once."""
-    call = calls([{"reply": content, "stop_reason": "refusal", "usage": {"input": 10, "output": 0}}])
+    why = {"type": "refusal", "category": "bio", "explanation": "Not\nthis."}
+    call = calls(
+        [{"reply": content, "stop_reason": "refusal", "stop_details": why, "usage": {"input": 10, "output": 0}}]
+    )
     [reply] = call()
     assert reply.stop_reason == "refusal" and len(reply.content) == len(content)
+    assert reply.details == "bio: Not this."
     assert len(call.api.asked) == 1 and not call.lost
 
 
