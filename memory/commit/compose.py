@@ -14,6 +14,7 @@ from typing import Protocol
 from ..change import Change, FileEntry, Put, Remove
 from ..files import sha256
 from ..history import VERSION, Commit, TextChange, commit_json
+from ..index.blocks import Blocks
 from ..index.index import ARCHIVED, Index, empty_index, parse_index
 from ..index.one_block import changed_block
 from ..index.reconcile import reconcile
@@ -32,7 +33,7 @@ from .reach import may_remove, may_write
 from .rename import move
 from .splice import Splice, splices
 from .taking_back import take_back
-from .text_change import text_changes
+from .text_change import index_changes, text_changes
 
 _CARD_PATH = re.compile(r"(?:projects|research)/[^/]+\.md")
 _DAY_PATH = re.compile(r"memory/\d{4}-\d{2}-\d{2}\.md")
@@ -83,6 +84,13 @@ class Source(Protocol):
         ...
 
     def names(self, folder: str) -> set[str]: ...
+    def blocks(self, path: str) -> Blocks | None:
+        """An index that is kept in its blocks; None for one that isn't."""
+        ...
+
+
+Content = bytes | Blocks | None
+"""What is in a file; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +98,8 @@ class Page:
     """A file that is replaced, made or taken away; `pieces` are those that differ, where they are known."""
 
     path: str
-    before: bytes | None
-    after: bytes | None
+    before: Content
+    after: Content
     pieces: tuple[Splice, ...] = ()
 
 
@@ -121,10 +129,13 @@ class _Desk:
     source: Source
     before: dict[str, bytes | None] = field(default_factory=dict)
     after: dict[str, bytes | None] = field(default_factory=dict)
+    leaves: dict[str, tuple[Blocks, Blocks]] = field(default_factory=dict)
 
     def read(self, path: str) -> bytes | None:
         if path in self.after:
             return self.after[path]
+        if path in self.leaves:
+            return self.leaves[path][1].data
         if path not in self.before:
             self.before[path] = self.source.read(path)
         return self.before[path]
@@ -135,12 +146,14 @@ class _Desk:
 
     def write(self, path: str, data: bytes) -> None:
         if self.read(path) != data:
+            self._as_whole(path)
             self.after[path] = data
 
     def names(self, folder: str) -> set[str]:
         return self.source.names(folder)
 
     def remove(self, path: str) -> None:
+        self._as_whole(path)
         self.after[path] = None
 
     def document(self, path: str) -> Document | None:
@@ -152,9 +165,25 @@ class _Desk:
         return parse_index(empty_index(heading) if text is None else text)
 
     def change_index(self, path: str, heading: str, card: str, change: Callable[[Index], Index]) -> None:
+        if path not in self.after:
+            first, last = self.leaves.get(path) or (self.source.blocks(path),) * 2
+            new = None if last is None else last.changed(card, change)
+            if first is not None and new is not None:
+                if new is not last:
+                    self.leaves[path] = (first, new)
+                return
         text = self.text(path)
         old = empty_index(heading) if text is None else text
         self.write(path, changed_block(old, card, change).encode())
+
+    def _as_whole(self, path: str) -> None:
+        if path in self.leaves:
+            self.before[path] = self.leaves.pop(path)[0].data
+
+    def pages(self) -> list[Page]:
+        """What became of the files."""
+        whole = [_page(path, self.before[path], data) for path, data in self.after.items() if data != self.before[path]]
+        return [*whole, *(Page(path, old, new, leaf_pieces(old, new)) for path, (old, new) in self.leaves.items())]
 
 
 def compose(
@@ -193,9 +222,9 @@ def compose(
         for shelf in SHELVES:
             _reconcile_shelf(desk, space, shelf, change.cards, passed_over)
     lines = [log_line(now, kind, text) for kind, text in change.log]
-    if not lines and not change.seal and all(data == desk.before[path] for path, data in desk.after.items()):
+    pages = desk.pages()
+    if not lines and not change.seal and not pages:
         raise NothingToChange("everything is as it should be already")
-    pages = [_page(path, desk.before[path], data) for path, data in desk.after.items() if data != desk.before[path]]
     added, sealed_all = _day_log(space, source, lines, now, id, seal_days or change.seal, passed_over)
     if change.tombstone is not None:
         stone = Tombstone(change.tombstone, now.isoformat(timespec="seconds"), change.who, id)
@@ -417,6 +446,15 @@ def _fresh_lines(path: str, records: list[str]) -> Added:
     return Added(path, tuple(record.encode() + b"\n" for record in records), fresh=True)
 
 
+def leaf_pieces(before: Blocks, after: Blocks) -> tuple[Splice, ...]:
+    """The pieces between two forms of one index."""
+    return tuple(
+        Splice(offset + piece.offset, piece.old, piece.new)
+        for offset, old, new in after.pieces(before)
+        for piece in splices(old, new)
+    )
+
+
 def _page(path: str, before: bytes | None, after: bytes | None) -> Page:
     return Page(path, before, after, () if after is None else splices(before or b"", after))
 
@@ -432,7 +470,9 @@ def _commit(
 ) -> Commit:
     changes: list[TextChange] = []
     for page in pages:
-        if page.path not in moved:
+        if isinstance(page.before, Blocks) or isinstance(page.after, Blocks):
+            changes += index_changes(page.path, page.pieces, change.edit)
+        elif page.path not in moved:
             changes += text_changes(page.path, page.before, page.after, page.pieces, change.edit, space)
     return Commit(
         v=VERSION,

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 from ..files import sha256
 from ..history import Commit
-from .compose import Added, Composed, Page, Source
+from ..index.blocks import Blocks
+from .compose import Added, Composed, Content, Page, Source, leaf_pieces
 from .record import Addition, FileChange, Line, Removal, Rewrite
-from .splice import splices
+from .splice import Splice, splices
 
 
 @dataclass
@@ -49,7 +50,7 @@ class Group:
     def read(self, path: str) -> bytes | None:
         page = self._pages.get(path)
         if page is not None:
-            return page.after
+            return _bytes(page.after)
         found = self._found[path] if path in self._found else self._source.read(path)
         if self._keep:
             self._found[path] = found
@@ -59,6 +60,12 @@ class Group:
     def end(self, path: str) -> tuple[int, bool]:
         grown = self._grown.get(path)
         return self._source.end(path) if grown is None else (grown.at + len(grown.change(path).due), True)
+
+    def blocks(self, path: str) -> Blocks | None:
+        page = self._pages.get(path)
+        if page is None:
+            return self._source.blocks(path)
+        return page.after if isinstance(page.after, Blocks) else None
 
     def names(self, folder: str) -> set[str]:
         names = self._source.names(folder)
@@ -104,17 +111,21 @@ class Group:
 
     def contents(self) -> dict[str, bytes]:
         """The new content of each file that is replaced."""
-        return {page.path: page.after for page in self._changed() if page.after is not None}
+        found = {page.path: _bytes(page.after) for page in self._changed()}
+        return {path: data for path, data in found.items() if data is not None}
+
+    def leaves(self) -> Mapping[str, Blocks]:
+        """The indexes that are kept in their blocks, as they will be."""
+        return {path: page.after for path, page in self._pages.items() if isinstance(page.after, Blocks)}
 
     def _changed(self) -> Iterator[Page]:
-        return (page for page in self._pages.values() if page.before != page.after)
+        return (page for page in self._pages.values() if not _same(page.before, page.after))
 
     def _turns(self) -> Iterator[Removal | Rewrite]:
         for page in self._changed():
-            before = None if page.before is None else sha256(page.before)
-            if page.after is not None:
-                pieces = page.pieces or splices(page.before or b"", page.after)
-                yield Rewrite(page.path, before, sha256(page.after), pieces)
+            before, after = _sha256(page.before), _sha256(page.after)
+            if after is not None:
+                yield Rewrite(page.path, before, after, page.pieces or _pieces(page.before, page.after))
             elif before is not None:
                 yield Removal(page.path, before)
 
@@ -125,3 +136,23 @@ class Group:
         data = self._source.read(added.path) or b""
         counts = Counter(line.rstrip(b"\r") for line in data.split(b"\n"))
         return _Grown(len(data), bool(data) and not data.endswith(b"\n"), counts)
+
+
+def _bytes(content: Content) -> bytes | None:
+    return content.data if isinstance(content, Blocks) else content
+
+
+def _sha256(content: Content) -> str | None:
+    if content is None:
+        return None
+    return content.sha256 if isinstance(content, Blocks) else sha256(content)
+
+
+def _same(one: Content, other: Content) -> bool:
+    return one is other or _bytes(one) == _bytes(other)
+
+
+def _pieces(before: Content, after: Content) -> tuple[Splice, ...]:
+    if isinstance(before, Blocks) and isinstance(after, Blocks):
+        return leaf_pieces(before, after)
+    return splices(_bytes(before) or b"", _bytes(after) or b"")

@@ -244,6 +244,7 @@ class Pen:
             self._redo.sync()
             stroke = Stroke.of(self._workspace.root, group)
             stroke.bring(stroke.lay(self._disk), self._done, self._disk)
+            self._source.keep(group.leaves())
         except (MemoryFault, OSError) as e:
             self._doubt = e if isinstance(e, RecoveryNeeded) else RecoveryNeeded(tag, reason_of(e))
             raise self._doubt from e
@@ -458,6 +459,7 @@ class Pen:
             self._doubt = RecoveryNeeded(stroke.tag, reason_of(e))
             raise self._doubt from e
         self._doubt = None
+        self._source.keep(group.leaves())
         self._looked.written(stroke.changes)
 
     def _append_record(self, commit: str, line: bytes, *, sync: bool) -> None:

@@ -139,3 +139,6 @@ class _Source:
 
     def names(self, folder: str) -> set[str]:
         return self._view.names(folder)
+
+    def blocks(self, path: str) -> None:
+        """Nothing is kept for another time."""

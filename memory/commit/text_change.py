@@ -30,12 +30,17 @@ def text_changes(
         if is_document(path.removeprefix(space.prefix)):
             old, new = before.decode(), after.decode()
             return (*_of_front(path, old, new), *_of_body(path, old, new))
-        section = edit.target.card if edit is not None and isinstance(edit.target, CardTarget) else None
-        if is_index(path):  # it follows the cards, so nothing of it is ever looked for by its place
-            return tuple(TextChange(path, section, p.old.decode(), p.new.decode()) for p in pieces)
+        if is_index(path):
+            return index_changes(path, pieces, edit)
         return _of_lines(path, before, after.decode(), pieces)
     except UnicodeDecodeError:
         return ()
+
+
+def index_changes(path: str, pieces: Sequence[Splice], edit: CardEdit | None) -> tuple[TextChange, ...]:
+    """The pieces of an index: it follows the cards, so nothing of it is ever looked for by its place."""
+    section = edit.target.card if edit is not None and isinstance(edit.target, CardTarget) else None
+    return tuple(TextChange(path, section, piece.old.decode(), piece.new.decode()) for piece in pieces)
 
 
 def _of_front(path: str, before: str, after: str) -> tuple[TextChange, ...]:

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onepen.memory.change import Change, FileEntry, Put, Remove
+from onepen.memory.commit import standing
 from onepen.memory.commit.identity import ACCEPTED, folder_name, machine_mark
-from onepen.memory.commit.pen import AlreadyCommitted, Outcome, Pen, PenLost, PutRefused, RecoveryNeeded
+from onepen.memory.commit.pen import AlreadyCommitted, Durability, Outcome, Pen, PenLost, PutRefused, RecoveryNeeded
 from onepen.memory.commit.redo import scan
 from onepen.memory.files import is_tmp, sha256
 from onepen.memory.history import Commit, read_commits
@@ -285,3 +286,76 @@ def test_an_error_of_the_disk_is_told_to_each_and_leaves_all_or_none(root: Path,
         there = {c.id for space in spaces for c in read_commits(View(workspace), space)} - {"c1-k3x9ab"}
         assert there == made or (doubt and made <= there)
     assert doubted > 5
+
+
+def history(root: Path) -> list[Commit]:
+    workspace = open_workspace(root)
+    return list(read_commits(View(workspace), workspace.house))
+
+
+def large(root: Path) -> None:
+    index = root / "projects" / "_index.md"
+    block = "## [Card {k}](card-{k}.md)\nstatus: active\n\n- [a](card-{k}.md#a) — A.\n\n"
+    blocks = "".join(block.format(k=k) for k in range(1500))
+    index.write_text(f"{index.read_text()}\n{blocks}".rstrip("\n") + "\n")
+
+
+@pytest.mark.parametrize("durability", Durability)
+def test_a_large_index_is_written_as_a_small_one_is(
+    root: Path, durability: Durability, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is kept in its blocks between commits; hand edits, new cards, and what changes the whole come in between."""
+    large(root)
+    other = twin(root)
+    index = Path("projects/_index.md")
+    for place, least in ((root, 1 << 10), (other, 1 << 40)):
+        monkeypatch.setattr(standing, "_LARGE", least)
+        with Pen.open(open_workspace(place), CLOCK, wait=0, disk=BreakingDisk(), durability=durability) as pen:
+            for k in range(3):
+                pen.commit_group([change("append", "kiln", f"{k}\n"), change("append", "kiln", f"## S{k}\n\nText.\n")])
+            assert bool(pen._source._blocks) == (place == root and durability is Durability.FULL)
+            pen.commit_group([*GROUP[1:4], note("x")])
+            pen.flush()
+            (place / index).write_text((place / index).read_text().replace("Card 700]", "By hand]"))
+            pen.commit_group([change("append", "loom", "more\n"), REMOVAL, put("one\n")])
+            pen.commit_group([change("append", "kiln", "a\n"), *(change("create", f"new-{k}") for k in range(3))])
+            gone = Remove("projects/new-1.md", sha256(View(open_workspace(place)).bytes("projects/new-1.md") or b""))
+            pen.commit_group([change("append", "new-2", "b\n"), Change(None, "gone", "user:ana", removes=(gone,))])
+            pen.commit_group([change("append", "new-2", "## C\n\nc\n"), change("append", "kiln", "d\n")])
+    for a, b in zip(history(root), history(other), strict=True):
+        assert a == b
+    assert state(root) == state(other)
+    assert "By hand]" in (root / index).read_text()
+    assert "new-1.md" not in (root / index).read_text()
+
+
+def test_a_group_on_a_large_index_is_finished_after_a_stop(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standing, "_LARGE", 1 << 10)
+    large(root)
+    loom = change("create", "loom", "## Weft\n\nWool.\n")
+    group = [change("append", "kiln", "a\n"), loom, change("append", "loom", "b\n")]
+
+    def run(place: Path, disk: BreakingDisk) -> None:
+        with suppress(Stopped):
+            pen = open_pen(place, disk)
+            with suppress(Stopped):
+                for k in range(2):
+                    pen.commit(change("append", "kiln", f"{k}\n"))
+                pen.commit_group(group)
+            pen.close()
+
+    whole = BreakingDisk()
+    finished = twin(root)
+    run(finished, whole)
+    new = state(finished)
+    for at in range(whole.log.index("exchange _index.md"), whole.count + 1, 3):
+        other = twin(root)
+        run(other, BreakingDisk(at))
+        with open_pen(other) as pen:
+            done = len(read_commits(View(open_workspace(other)), open_workspace(other).house)) - 1
+            assert done in (0, 1, 2, 5)
+            for k in range(done, 2):
+                pen.commit(change("append", "kiln", f"{k}\n"))
+            if done < 5:
+                pen.commit_group(group)
+        assert state(other) == new

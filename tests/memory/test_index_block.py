@@ -1,6 +1,12 @@
+from functools import partial
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onepen.memory.commit.compose import leaf_pieces
+from onepen.memory.commit.splice import spliced
+from onepen.memory.index.blocks import Blocks
 from onepen.memory.index.index import Index, IndexEntry, parse_index
 from onepen.memory.index.one_block import changed_block
 from onepen.memory.index.reconcile import reconcile
@@ -43,6 +49,45 @@ def change(index: Index) -> Index:
 @given(TEXTS)
 def test_changing_the_block_is_changing_the_whole(text: str) -> None:
     assert changed_block(text, "kiln", change) == change(parse_index(text)).text
+
+
+@given(TEXTS)
+def test_an_index_in_its_blocks_changes_as_the_whole_does(text: str) -> None:
+    before = Blocks.of(text.encode())
+    after = None if before is None else before.changed("kiln", change)
+    if before is None or after is None:
+        return
+    assert after.data.decode() == change(parse_index(text)).text
+    assert spliced(before.data, leaf_pieces(before, after)) == after.data
+    anew = Blocks.of(after.data)
+    assert anew is not None
+    assert list(after.parts) == list(anew.parts)
+    assert {name: set(places) for name, places in after._mentions.items() if places} == {
+        name: set(places) for name, places in anew._mentions.items()
+    }
+    again = after.changed("kiln", change)
+    assert again is None or again.data.decode() == change(parse_index(after.data.decode())).text
+
+
+def test_many_changes_of_blocks_are_the_changes_of_the_whole() -> None:
+    """Also with a new card at the end, whose heading begins a part of its own."""
+    text = "# Projects\n\n" + "".join(f"## [Card {k}](card-{k}.md)\nstatus: active\n\n" for k in range(9))
+    first = blocks = Blocks.of(text.encode())
+    assert first is not None
+    for card in ("card-3", "kiln", "card-8", "kiln", "loom", "card-3"):
+        document = parse_document(f"## Firing {len(text)}\n\nHot.\n\n## Glaze\n\nBlue.\n")
+        step = partial(reconcile, cards={card: document}, only=card)
+        assert blocks is not None
+        blocks = blocks.changed(card, step)
+        text = step(parse_index(text)).text
+        assert blocks is not None
+        assert blocks.data.decode() == text
+        assert spliced(first.data, leaf_pieces(first, blocks)) == blocks.data
+
+
+@pytest.mark.parametrize("odd", [b"\xff", b"\0", b"\r\n", b"```\n", b"<!-- x -->", "\u212ailn.md".encode()])
+def test_an_index_that_is_not_plain_has_no_blocks(odd: bytes) -> None:
+    assert Blocks.of(b"# Projects\n" + odd) is None
 
 
 def test_the_rest_of_a_large_index_is_not_read() -> None:
