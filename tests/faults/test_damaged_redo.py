@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from onepen.testing import witness
+from onepen.testing import evidence
 from onepen.testing.deeds import begin
 from onepen.testing.ground import Ground
 from onepen.testing.hands import Ended, Hands
@@ -35,7 +35,7 @@ def pending(ground: Ground, count: int) -> tuple[Ended, list[bytes]]:
 
 def everything(root: Path) -> dict[str, bytes]:
     """All bytes that matter: the files, and the redo log."""
-    return {**witness.state(root), LOG: (root / LOG).read_bytes()}
+    return {**evidence.state(root), LOG: (root / LOG).read_bytes()}
 
 
 def good(data: bytes) -> list[bytes]:
@@ -130,7 +130,7 @@ def test_a_redo_log_that_was_deleted(hands: Hands, onepen: Program, tmp_path: Pa
     assert f"{LOG}: was missing" in ran.err
     assert onepen.json("history", cwd=root)["commits"][1:] == history
     assert hands.order(root, to=5).done
-    assert witness.told(root, {}) == []
+    assert evidence.told(root, {}) == []
 
 
 def test_a_redo_log_of_another_workspace(hands: Hands, onepen: Program, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_record_of_the_first_version_is_finished(hands: Hands, tmp_path: Path)
     root = tmp_path / "ws"
     begin(root)
     assert hands.order(root, to=1).done
-    wanted = witness.state(root)
+    wanted = evidence.state(root)
     begin_again(root)
     crashed_again = next(p for p in hands.points(root, to=1) if p.call == "renameat2")
     begin_again(root)
@@ -181,4 +181,4 @@ def test_a_record_of_the_first_version_is_finished(hands: Hands, tmp_path: Path)
     (commit,) = json.loads(line[9:])["commits"]
     (root / LOG).write_bytes(record(line, v=1, commits=None, commit=commit))
     assert hands.order(root, "open").done
-    assert witness.state(root) == wanted
+    assert evidence.state(root) == wanted

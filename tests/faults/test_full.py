@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onepen.testing import witness
+from onepen.testing import evidence
 from onepen.testing.ground import Ground
 from onepen.testing.hands import Hands
 from onepen.testing.mounts import break_journal, filled, in_memory, make_image, mounted, read_only
@@ -59,7 +59,7 @@ def actions(onepen: Program, ws: Path, limit: str = "true") -> dict[str, Ran]:
 
 
 def kept(ws: Path) -> dict[str, bytes]:
-    return {path: data for path, data in witness.state(ws).items() if not path.startswith("staging/")}
+    return {path: data for path, data in evidence.state(ws).items() if not path.startswith("staging/")}
 
 
 def test_what_does_not_fit_changes_nothing(disk: Path, images: Path) -> None:
@@ -72,14 +72,14 @@ def test_what_does_not_fit_changes_nothing(disk: Path, images: Path) -> None:
             assert ran.code == 1, (what, ran)
             assert FULL in ran.err and f"{ws}/" in ran.err, (what, ran)
             assert kept(ws) == before, what
-            assert witness.told(ws, before) == [], what
+            assert evidence.told(ws, before) == [], what
         assert "projects/kiln.md" in onepen.ok("search", "cold", cwd=ws).out
         onepen.ok("status", cwd=ws)
         onepen.ok("doctor", cwd=ws)
     for what, ran in actions(onepen, ws).items():
         assert ran.code == 0, (what, ran)
     assert onepen.json("doctor", cwd=ws)["ok"]
-    assert witness.told(ws, before) == []
+    assert evidence.told(ws, before) == []
 
 
 def test_what_is_larger_than_a_file_may_be_changes_nothing(disk: Path, images: Path) -> None:
@@ -91,7 +91,7 @@ def test_what_is_larger_than_a_file_may_be_changes_nothing(disk: Path, images: P
         assert ran.code == 1, (what, ran)
         assert TOO_LARGE in ran.err, (what, ran)
         assert kept(ws) == before, what
-        assert witness.told(ws, before) == [], what
+        assert evidence.told(ws, before) == [], what
     for what, ran in actions(onepen, ws).items():
         assert ran.code == 0, (what, ran)
     assert onepen.json("doctor", cwd=ws)["ok"]
@@ -141,7 +141,7 @@ def test_a_disk_that_became_read_only(images: Path, folder: Path) -> None:
         ws = mnt / "ws"
         onepen.ok("init", ws)
         onepen.ok("log", "first", cwd=ws)
-        before = witness.state(ws)
+        before = evidence.state(ws)
         with read_only(mnt):
             ran = onepen("log", "second", cwd=ws)
             assert (ran.code, "Read-only file system" in ran.err, f"{ws}/" in ran.err) == (1, True, True), ran
@@ -159,6 +159,6 @@ def test_a_disk_that_became_read_only(images: Path, folder: Path) -> None:
     with mounted(folder / "a.img", images / "mnt") as mnt:
         onepen.ok("log", "fourth", cwd=mnt / "ws")
         assert onepen.json("doctor", cwd=mnt / "ws")["ok"]
-        assert witness.told(mnt / "ws", before) == []
+        assert evidence.told(mnt / "ws", before) == []
         (day,) = (mnt / "ws/memory").glob("20*.md")
         assert [line.split()[-1] for line in day.read_text().splitlines()] == ["first", "fourth"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from onepen.testing import witness
+from onepen.testing import evidence
 from onepen.testing.messages_api import Asked, MessagesApi
 from onepen.testing.program import PROGRAM, Program, orchestrators
 from onepen.testing.story import Story, wait_until
@@ -81,7 +81,7 @@ def test_killed_between_card_and_index(rounds: int, tmp_path: Path, tally: Calla
 
     with MessagesApi([writes]) as api, Story(tmp_path, api.env) as story, tally("random kills", rounds) as kills:
         story.tell(*BEGIN)
-        before = witness.state(tmp_path / "ws")
+        before = evidence.state(tmp_path / "ws")
         onepen = Program(tmp_path)
         for number in range(1, rounds + 1):
             with kills.point(f"round {number}"):
@@ -98,6 +98,6 @@ def test_killed_between_card_and_index(rounds: int, tmp_path: Path, tally: Calla
                 story.kill()
                 story.tell("onepen -C ws up", "onepen -C ws doctor")
                 story.kill()
-                assert witness.told(tmp_path / "ws", before) == []
+                assert evidence.told(tmp_path / "ws", before) == []
                 assert stands(card, "stands at") == stands(index, "now")
-                before = witness.state(tmp_path / "ws")
+                before = evidence.state(tmp_path / "ws")

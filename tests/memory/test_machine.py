@@ -28,7 +28,7 @@ from onepen.memory.target import CardTarget
 from onepen.memory.text.card import CardEdit, CardExists, EditRefused
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
-from onepen.testing import witness
+from onepen.testing import evidence
 from onepen.testing.clock import FixedClock
 from onepen.testing.disk import BreakingDisk, Stopped
 
@@ -212,7 +212,7 @@ class Workshop(RuleBasedStateMachine):
 
     @invariant()
     def memory_is_the_accepted_changes(self) -> None:
-        now = witness.state(self.root)
+        now = evidence.state(self.root)
         lines = {
             path: [line[2:] for line in data.decode().splitlines() if line[:2] == "- "] for path, data in now.items()
         }
@@ -220,7 +220,7 @@ class Workshop(RuleBasedStateMachine):
         assert held == self.cards
         logged = [line.partition("] ")[2] for line in lines.get("memory/2026-11-30.md", [])]
         assert [line for line in logged if line.startswith("line ")] == self.log
-        assert [key for key in witness.keys(now) if key.startswith("k")] == self.keys
+        assert [key for key in evidence.keys(now) if key.startswith("k")] == self.keys
         assert not [path for path in now if path.endswith(".tmp") or ".due-" in path or ".kept-" in path]
 
     @invariant()

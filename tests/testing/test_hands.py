@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from onepen.testing import strace, witness
+from onepen.testing import evidence, strace
 from onepen.testing.deeds import begin
 from onepen.testing.hands import Hands, Way
 from onepen.testing.strace import Fault
@@ -36,7 +36,7 @@ def test_an_order_is_carried_out_and_told(ws: Path, tmp_path: Path) -> None:
         first = hands.order(ws, to=2, way=Way(drip=5))
         assert (first.code, first.reached, first.stage) == (0, 2, "closed")
         assert hands.order(ws, to=4).reached == 4
-        assert witness.keys(witness.state(ws)) == ["k1", "k2", "k3", "k4"]
+        assert evidence.keys(evidence.state(ws)) == ["k1", "k2", "k3", "k4"]
         assert json.loads(hands.order(ws, "doctor").out)["ok"]
         (ws / "onepen.toml").unlink()
         ended = hands.order(ws, "open")

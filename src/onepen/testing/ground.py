@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..memory.view import View
 from ..memory.workspace import open_workspace
-from . import witness
+from . import evidence
 from .deeds import begin
 from .hands import Ended, Hands
 
@@ -29,14 +29,14 @@ class Ground:
         self.last = last = first + 5
         self._base = folder / "base"
         begin(self._base)
-        self.states = [witness.state(self._base)]
+        self.states = [evidence.state(self._base)]
         self.again()
         for n in range(1, last + 1):
             ended = hands.order(self.root, to=n)
             assert ended.done and ended.reached == n, ended
-            self.states.append(witness.state(self.root))
-            assert witness.told(self.root, self.states[0]) == []
-            assert witness.keys(self.states[n]) == [f"k{k}" for k in range(1, n + 1)]
+            self.states.append(evidence.state(self.root))
+            assert evidence.told(self.root, self.states[0]) == []
+            assert evidence.keys(self.states[n]) == [f"k{k}" for k in range(1, n + 1)]
         assert len({tuple(sorted(state.items())) for state in self.states}) == last + 1
         assert hands.order(self._base, to=first).done
 
@@ -55,7 +55,7 @@ class Ground:
         seen = self._seen(root)
         recovered = self.hands.order(root, "open")
         assert recovered.done, f"the next opening fails: {recovered}"
-        found = self.state_of(witness.state(root), "after recovery")
+        found = self.state_of(evidence.state(root), "after recovery")
         assert found == seen, f"readers saw {seen} changes, recovery made it {found}"
         reached = max(ended.reached, self.first)
         assert reached - lost <= found <= reached + group, f"{reached} were acknowledged, {found} are there"
@@ -65,18 +65,18 @@ class Ground:
         self.whole(root)
         on = self.hands.order(root, to=self.last)
         assert on.done, f"work doesn't go on: {on}"
-        assert self.state_of(witness.state(root), "at the end") == self.last
+        assert self.state_of(evidence.state(root), "at the end") == self.last
         self.whole(root)
         return found
 
     def whole(self, root: Path) -> None:
         """What the files say by themselves, and `onepen doctor`."""
-        assert witness.told(root, self.states[0]) == []
+        assert evidence.told(root, self.states[0]) == []
         assert (root / ".onepen/redo/log").read_bytes() == b""
         doctor = self.hands.order(root, "doctor")
         assert (doctor.code, json.loads(doctor.out)["problems"]) == (0, []), doctor.out
 
-    def state_of(self, now: witness.State, when: str) -> int:
+    def state_of(self, now: evidence.State, when: str) -> int:
         """How many changes make this state; fails if none do, and tells in what it differs from each."""
         if now in self.states:
             return self.states.index(now)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from onepen.testing import witness
+from onepen.testing import evidence
 from onepen.testing.deeds import begin
 from onepen.testing.hands import Hands
 
@@ -34,14 +34,14 @@ HARM: dict[str, Callable[[Path], object]] = {
 
 
 def test_it_has_nothing_to_say_of_a_workspace_that_is_whole(workspace: Path) -> None:
-    now = witness.state(workspace)
-    assert witness.told(workspace, now) == []
-    assert witness.keys(now) == ["k1", "k2", "k3", "k4", "k5"]
+    now = evidence.state(workspace)
+    assert evidence.told(workspace, now) == []
+    assert evidence.keys(now) == ["k1", "k2", "k3", "k4", "k5"]
     assert not [path for path in now if ".onepen" in path]
 
 
 @pytest.mark.parametrize("told", HARM)
 def test_it_tells_what_is_wrong(told: str, workspace: Path) -> None:
-    before = witness.state(workspace)
+    before = evidence.state(workspace)
     HARM[told](workspace)
-    assert [line for line in witness.told(workspace, before) if told in line], witness.told(workspace, before)
+    assert [line for line in evidence.told(workspace, before) if told in line], evidence.told(workspace, before)
