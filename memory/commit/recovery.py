@@ -48,9 +48,9 @@ def follow(root: Path, path: str, chain: Chain, done: Rollforward, disk: files.D
     _clear_tmp(path, real, [(tag, change) for tag, change in chain if not isinstance(change, Addition)], done, disk)
     tmp = files.tmp_name(real.name, chain[-1][0])
     for _ in range(_TRIES):
-        outcome = settle_file(path, chain, read_file(root, path))
+        course = settle_file(path, chain, read_file(root, path))
         try:
-            match outcome:
+            match course:
                 case Fine():
                     if isinstance(chain[-1][1], Removal):
                         clear_folders(root, path, disk)
@@ -68,18 +68,18 @@ def follow(root: Path, path: str, chain: Chain, done: Rollforward, disk: files.D
                     _spare(path, commit, done)
                     return
                 case KeptBeside():
-                    _keep_beside(path, real, outcome, done, disk)
+                    _keep_beside(path, real, course, done, disk)
                     return
         except files.FileMovedOn:
             continue  # look again at what stands there now
     raise BlockingIOError(f"{path}: another program keeps changing this file")
 
 
-def _keep_beside(path: str, real: Path, outcome: KeptBeside, done: Rollforward, disk: files.Disk) -> None:
-    beside = real.with_name(f"{real.name}.due-{outcome.commit}")
-    files.replace(beside, outcome.due, tmp=files.tmp_name(beside.name, outcome.commit), sync=True, disk=disk)
+def _keep_beside(path: str, real: Path, kept: KeptBeside, done: Rollforward, disk: files.Disk) -> None:
+    beside = real.with_name(f"{real.name}.due-{kept.commit}")
+    files.replace(beside, kept.due, tmp=files.tmp_name(beside.name, kept.commit), sync=True, disk=disk)
     message = (
-        f"was edited while commit {outcome.commit} was being written; your version stays, what was to be written is "
+        f"was edited while commit {kept.commit} was being written; your version stays, what was to be written is "
         f"in {beside.name}"
     )
     done.problems.append(Problem(path, 0, "kept_beside", "warning", message))

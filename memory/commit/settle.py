@@ -5,7 +5,7 @@ Lines that were added are asked for one by one. Rolling forward does what is sai
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..files import sha256
@@ -63,31 +63,22 @@ class Spared:
     commit: str
 
 
-Outcome = Write | Append | Remove | Fine | KeptBeside | Spared
+Course = Write | Append | Remove | Fine | KeptBeside | Spared
+"""What is to become of a file."""
+
 Chain = Sequence[tuple[str, FileChange]]
 """All that was done to one file, oldest first, each with the id of its commit."""
 
 
-def settle(records: Iterable[Record], read: Callable[[str], bytes | None]) -> tuple[Outcome, ...]:
-    """What is to be done so that each file is as the records say, or stays as a person left it; one outcome per path.
-
-    `read` gives a file as it is now, None if it is absent.
-    """
-    chains = Chains()
-    for record in records:
-        chains.add(record)
-    return tuple(settle_file(path, chain, read(path)) for path, chain in chains.by_path.items())
-
-
-def settle_file(path: str, chain: Chain, now: bytes | None) -> Outcome:
-    """The outcome for one file and all that was done to it."""
+def settle_file(path: str, chain: Chain, now: bytes | None) -> Course:
+    """What is to become of one file, from all that was done to it and what stands there now; None if it is absent."""
     turns = [(commit, change) for commit, change in chain if not isinstance(change, Addition)]
     if turns:
         return _turned(path, turns, now)
     return _added(path, [change for _, change in chain if isinstance(change, Addition)], now)
 
 
-def _turned(path: str, chain: Sequence[tuple[str, Turn]], now: bytes | None) -> Outcome:
+def _turned(path: str, chain: Sequence[tuple[str, Turn]], now: bytes | None) -> Course:
     stands = None if now is None else sha256(now)
     done = max((k for k, (_, change) in enumerate(chain) if change.after == stands), default=None)
     start = 0 if done is None else done + 1
@@ -109,7 +100,7 @@ def _turned(path: str, chain: Sequence[tuple[str, Turn]], now: bytes | None) -> 
     return Remove(path, stands)
 
 
-def _kept(path: str, chain: Sequence[tuple[str, Turn]], now: bytes | None) -> Outcome:
+def _kept(path: str, chain: Sequence[tuple[str, Turn]], now: bytes | None) -> Course:
     """A person's file: fine if each new line stands in it or was itself replaced by a later commit."""
     last, removal = chain[-1]
     if isinstance(removal, Removal):
@@ -126,7 +117,7 @@ def _kept(path: str, chain: Sequence[tuple[str, Turn]], now: bytes | None) -> Ou
     return KeptBeside(path, b"".join(due), last) if due else Fine(path)
 
 
-def _added(path: str, chain: Sequence[Addition], now: bytes | None) -> Outcome:
+def _added(path: str, chain: Sequence[Addition], now: bytes | None) -> Course:
     old = now or b""
     data = old
     for change in chain:
@@ -166,8 +157,7 @@ class Chains:
         chain = self.by_path.get(path)
         if chain is None:
             return now
-        outcome = settle_file(path, chain, now)
-        match outcome:
+        match settle_file(path, chain, now):
             case Write(data=data):
                 return data
             case Append(data=data):

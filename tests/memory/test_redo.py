@@ -1,6 +1,6 @@
 import itertools
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import assume, given
@@ -11,13 +11,12 @@ from onepen.memory.commit.redo import ForeignRedo, RedoDamaged, encode, scan
 from onepen.memory.commit.settle import (
     Append,
     Chains,
+    Course,
     Fine,
     KeptBeside,
-    Outcome,
     Remove,
     Spared,
     Write,
-    settle,
     settle_file,
 )
 from onepen.memory.commit.splice import Splice, splices
@@ -36,7 +35,14 @@ def record(commit: str, *changes: FileChange, workspace: str = "abcdefgh") -> Re
     return Record(workspace, 3, (commit,), changes)
 
 
-def outcome(now: bytes | None, *changes: FileChange) -> Outcome:
+def settle(records: Iterable[Record], read: Callable[[str], bytes | None]) -> tuple[Course, ...]:
+    chains = Chains()
+    for each in records:
+        chains.add(each)
+    return tuple(settle_file(path, chain, read(path)) for path, chain in chains.by_path.items())
+
+
+def course(now: bytes | None, *changes: FileChange) -> Course:
     return settle_file("p", [(f"c{k}-aaaaaa", change) for k, change in enumerate(changes, 1)], now)
 
 
@@ -185,11 +191,11 @@ def test_a_record_that_removes_what_no_commit_removes_is_refused(path: str) -> N
 
 def test_what_was_removed_goes_and_a_persons_version_of_it_stays() -> None:
     removal = Removal("p", sha256(b"a\n"))
-    assert outcome(b"a\n", removal) == Remove("p", sha256(b"a\n"))
-    assert outcome(None, removal) == Fine("p")
-    assert outcome(b"by hand\n", removal) == Spared("p", "c1-aaaaaa")
-    assert outcome(b"0\n", rewrite(b"0\n", b"a\n"), removal) == Remove("p", sha256(b"0\n"))
-    assert outcome(None, rewrite(None, b"a\n"), removal) == Fine("p")
+    assert course(b"a\n", removal) == Remove("p", sha256(b"a\n"))
+    assert course(None, removal) == Fine("p")
+    assert course(b"by hand\n", removal) == Spared("p", "c1-aaaaaa")
+    assert course(b"0\n", rewrite(b"0\n", b"a\n"), removal) == Remove("p", sha256(b"0\n"))
+    assert course(None, rewrite(None, b"a\n"), removal) == Fine("p")
 
 
 def test_what_was_removed_and_made_again_is_there() -> None:
@@ -199,90 +205,90 @@ def test_what_was_removed_and_made_again_is_there() -> None:
         rewrite(None, b"b\n"),
     ]
     for now in (b"0\n", b"a\n", None):
-        assert outcome(now, *chain) == Write("p", b"b\n", None if now is None else sha256(now))
-    assert outcome(b"b\n", *chain) == Fine("p")
-    assert outcome(b"by hand\n", *chain) == KeptBeside("p", b"b\n", "c3-aaaaaa")
+        assert course(now, *chain) == Write("p", b"b\n", None if now is None else sha256(now))
+    assert course(b"b\n", *chain) == Fine("p")
+    assert course(b"by hand\n", *chain) == KeptBeside("p", b"b\n", "c3-aaaaaa")
 
 
 def test_what_came_before_an_edit_that_a_power_cut_took_is_due_too() -> None:
     """Behind the first commit a person edited the file, the second built on that, and the disk lost all of it."""
     chain = [rewrite(b"a\n", b"b\n"), rewrite(b"b\nby hand\n", b"b\nby hand\nc\n")]
-    assert outcome(b"a\n", *chain) == KeptBeside("p", b"b\nc\n", "c2-aaaaaa")
+    assert course(b"a\n", *chain) == KeptBeside("p", b"b\nc\n", "c2-aaaaaa")
 
 
 def test_before_is_written_after_is_left() -> None:
     change = rewrite(b"a\nb\n", b"a\nc\n")
-    assert outcome(b"a\nb\n", change) == Write("p", b"a\nc\n", sha256(b"a\nb\n"))
-    assert outcome(b"a\nc\n", change) == Fine("p")
-    assert outcome(None, rewrite(None, b"new")) == Write("p", b"new", None)
-    assert outcome(b"new", rewrite(None, b"new")) == Fine("p")
+    assert course(b"a\nb\n", change) == Write("p", b"a\nc\n", sha256(b"a\nb\n"))
+    assert course(b"a\nc\n", change) == Fine("p")
+    assert course(None, rewrite(None, b"new")) == Write("p", b"new", None)
+    assert course(b"new", rewrite(None, b"new")) == Fine("p")
 
 
 def test_a_chain_goes_on_from_where_the_file_is() -> None:
     versions = [b"v0\n", b"v1\n", b"v2\n", b"v3\n"]
     chain = [rewrite(a, b) for a, b in itertools.pairwise(versions)]
     for version in versions[:-1]:
-        assert outcome(version, *chain) == Write("p", b"v3\n", sha256(version))
-    assert outcome(b"v3\n", *chain) == Fine("p")
+        assert course(version, *chain) == Write("p", b"v3\n", sha256(version))
+    assert course(b"v3\n", *chain) == Fine("p")
 
 
 def test_a_file_that_came_back_to_an_earlier_version_is_taken_as_the_latest() -> None:
     there_and_back = [rewrite(b"a\n", b"b\n"), rewrite(b"b\n", b"a\n")]
-    assert outcome(b"a\n", *there_and_back) == Fine("p")
-    assert outcome(b"b\n", *there_and_back) == Write("p", b"a\n", sha256(b"b\n"))
+    assert course(b"a\n", *there_and_back) == Fine("p")
+    assert course(b"b\n", *there_and_back) == Write("p", b"a\n", sha256(b"b\n"))
 
 
 def test_a_persons_version_stays_and_what_was_due_is_kept_beside() -> None:
     change = rewrite(b"a\nb\nc\n", b"a\nfire at 1220\nc\n")
-    assert outcome(b"a\nB by hand\nc\n", change) == KeptBeside("p", b"fire at 1220\n", "c1-aaaaaa")
-    assert outcome(b"edited\nfire at 1220\n", change) == Fine("p")
-    assert outcome(None, change) == KeptBeside("p", b"fire at 1220\n", "c1-aaaaaa")
-    assert outcome(b"by hand", rewrite(None, b"made\n")) == KeptBeside("p", b"made\n", "c1-aaaaaa")
+    assert course(b"a\nB by hand\nc\n", change) == KeptBeside("p", b"fire at 1220\n", "c1-aaaaaa")
+    assert course(b"edited\nfire at 1220\n", change) == Fine("p")
+    assert course(None, change) == KeptBeside("p", b"fire at 1220\n", "c1-aaaaaa")
+    assert course(b"by hand", rewrite(None, b"made\n")) == KeptBeside("p", b"made\n", "c1-aaaaaa")
 
 
 def test_what_a_later_commit_replaced_is_not_due() -> None:
     chain = [rewrite(b"a\n", b"x\n"), rewrite(b"x\n", b"y\n")]
-    assert outcome(b"y\nand more by hand\n", *chain) == Fine("p")
+    assert course(b"y\nand more by hand\n", *chain) == Fine("p")
 
 
 def test_an_edit_between_two_commits_is_part_of_the_chain() -> None:
     chain = [rewrite(b"a\n", b"b\n"), rewrite(b"b\nby hand\n", b"c\nby hand\n")]
-    assert outcome(b"b\nby hand\n", *chain) == Write("p", b"c\nby hand\n", sha256(b"b\nby hand\n"))
-    assert outcome(b"c\nby hand\n", *chain) == Fine("p")
+    assert course(b"b\nby hand\n", *chain) == Write("p", b"c\nby hand\n", sha256(b"b\nby hand\n"))
+    assert course(b"c\nby hand\n", *chain) == Fine("p")
 
 
 def test_a_line_is_added_once() -> None:
     change = addition(4, b"- y\n", b"- z\n")
-    assert outcome(b"- x\n", change) == Append("p", b"- y\n- z\n", 4)
-    assert outcome(b"- x\n- y\n- z\n", change) == Fine("p")
-    assert outcome(b"- x\n- y\n- z\n- later\n", change) == Fine("p")
+    assert course(b"- x\n", change) == Append("p", b"- y\n- z\n", 4)
+    assert course(b"- x\n- y\n- z\n", change) == Fine("p")
+    assert course(b"- x\n- y\n- z\n- later\n", change) == Fine("p")
 
 
 @pytest.mark.parametrize("torn", range(1, 8))
 def test_a_torn_line_is_completed(torn: int) -> None:
     due = b"- y\n- z\n"
-    assert outcome(b"- x\n" + due[:torn], addition(4, b"- y\n", b"- z\n")) == Append("p", due[torn:], 4 + torn)
+    assert course(b"- x\n" + due[:torn], addition(4, b"- y\n", b"- z\n")) == Append("p", due[torn:], 4 + torn)
 
 
 def test_zeros_where_the_line_should_be_are_replaced() -> None:
     now = b"- x\n" + b"\0" * 4
-    assert outcome(now, addition(4, b"- y\n")) == Write("p", b"- x\n- y\n", sha256(now))
+    assert course(now, addition(4, b"- y\n")) == Write("p", b"- x\n- y\n", sha256(now))
 
 
 def test_a_line_moved_by_a_merge_is_found_and_one_that_is_gone_comes_back() -> None:
     change = addition(4, b"- y\n")
-    assert outcome(b"- merged\n- y\n- x\n", change) == Fine("p")
-    assert outcome(b"- merged\r\n- y\r\n", change) == Fine("p")
-    assert outcome(b"- merged\n- x\n", change) == Append("p", b"- y\n", 13)
-    assert outcome(b"no newline", change) == Append("p", b"\n- y\n", 10)
-    assert outcome(None, change) == Append("p", b"- y\n", 0)
+    assert course(b"- merged\n- y\n- x\n", change) == Fine("p")
+    assert course(b"- merged\r\n- y\r\n", change) == Fine("p")
+    assert course(b"- merged\n- x\n", change) == Append("p", b"- y\n", 13)
+    assert course(b"no newline", change) == Append("p", b"\n- y\n", 10)
+    assert course(None, change) == Append("p", b"- y\n", 0)
 
 
 def test_an_equal_line_counts_if_it_stood_there_before() -> None:
     first, second = addition(0, b"- x\n"), addition(4, b"- x\n", seen=1)
-    assert outcome(b"- x\n", first, second) == Append("p", b"- x\n", 4)
-    assert outcome(b"- x\n- x\n", first, second) == Fine("p")
-    assert outcome(b"- merged\n- x\n", first, second) == Append("p", b"- x\n", 13)
+    assert course(b"- x\n", first, second) == Append("p", b"- x\n", 4)
+    assert course(b"- x\n- x\n", first, second) == Fine("p")
+    assert course(b"- merged\n- x\n", first, second) == Append("p", b"- x\n", 13)
 
 
 def test_each_path_is_settled_by_itself() -> None:
