@@ -80,29 +80,13 @@ def check_undoable(commit: Commit, commits: Sequence[Commit]) -> None:
     by = undone_of(commits).get(commit.id)
     if by is not None:
         raise UndoneAlready(commit.id, by)
-    refused = _nothing_in_it(commit)
+    refused = not_undoable(commit)
     if refused is not None:
         raise NotUndoable(commit.id, *refused)
 
 
-def last_undoable(commits: Sequence[Commit]) -> Commit | None:
-    """The latest commit that counts and can be undone; undoings are passed over, so that one can go on backwards."""
-    gone = undone_of(commits)
-    left = (c for c in reversed(commits) if c.id not in gone and c.undoes is None and _nothing_in_it(c) is None)
-    return next(left, None)
-
-
-def built_upon(commit: Commit, commits: Sequence[Commit]) -> tuple[Commit, ...]:
-    """The later commits that build on what a commit wrote, the newest first; those that were undone don't count."""
-    gone, at = undone_of(commits), sort_key(commit.id)
-    later = [one for one in reversed(commits) if sort_key(one.id) > at]
-    # What undid something later is gone together with what it undid.
-    counted = [one for one in later if one.id not in gone and one.undoes not in {other.id for other in later}]
-    return tuple(one for one in counted if _builds_on(one, commit))
-
-
-def _nothing_in_it(commit: Commit) -> tuple[str, str | None] | None:
-    """Why there is nothing to put back, and what helps; None when there is something."""
+def not_undoable(commit: Commit) -> tuple[str, str | None] | None:
+    """Why a commit has nothing that could be put back, and what helps; None when it has something."""
     if commit.pruned:
         return "its text was pruned from the history", None
     if renamed_in(commit) is not None:
@@ -124,6 +108,22 @@ def _nothing_in_it(commit: Commit) -> tuple[str, str | None] | None:
     if any(is_index(path) for path in commit.paths):
         return "it only brought the indexes into line with the cards, and the next command would do so again", None
     return "it only added to the day log, which is never rewritten; add what is right", 'onepen log "…"'
+
+
+def last_undoable(commits: Sequence[Commit]) -> Commit | None:
+    """The latest commit that counts and can be undone; undoings are passed over, so that one can go on backwards."""
+    gone = undone_of(commits)
+    left = (c for c in reversed(commits) if c.id not in gone and c.undoes is None and not_undoable(c) is None)
+    return next(left, None)
+
+
+def built_upon(commit: Commit, commits: Sequence[Commit]) -> tuple[Commit, ...]:
+    """The later commits that build on what a commit wrote, the newest first; those that were undone don't count."""
+    gone, at = undone_of(commits), sort_key(commit.id)
+    later = [one for one in reversed(commits) if sort_key(one.id) > at]
+    # What undid something later is gone together with what it undid.
+    counted = [one for one in later if one.id not in gone and one.undoes not in {other.id for other in later}]
+    return tuple(one for one in counted if _builds_on(one, commit))
 
 
 def _inner(path: str) -> str:

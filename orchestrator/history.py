@@ -6,6 +6,7 @@ from datetime import date
 from ..memory.errors import MemoryFault
 from ..memory.history import AmbiguousCommit, Commit, NoSuchCommit, find_commit, read_history
 from ..memory.recall.why import Stands, brought, brought_in_part, brought_to_index, stands_in, taken_out, words_of
+from ..memory.renamed import renamed_in
 from ..memory.undone import undone_of
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
@@ -38,7 +39,8 @@ def history(
         places = tuple(_places(space, about))
         if not any(_touched(c, places) for c in commits) and not any((space.root / place).exists() for place in places):
             raise NeverCommitted(about)
-        found = [c for c in found if _touched(c, places)]
+        touched = {c.id for c in _followed(space, commits, places)}
+        found = [c for c in found if c.id in touched]
     shown = found[: max(0, limit)]
     return HistoryResult(tuple(shown), lost, undone_of(commits), path=about, cut=len(found) - len(shown))
 
@@ -107,6 +109,19 @@ def _places(space: Space, about: str) -> Iterator[str]:
             yield space.path(f"{shelf}/{name}")
 
 
+def _followed(space: Space, commits: Iterable[Commit], places: Iterable[str]) -> Iterator[Commit]:
+    """The commits that touched these places, the newest first; of a card also under the names that it had before."""
+    names = dict.fromkeys(places)
+    for commit in reversed(tuple(commits)):
+        if not _touched(commit, names):
+            continue
+        yield commit
+        renamed = renamed_in(commit)
+        if renamed is not None and space.path(renamed.new) in names:
+            old = space.path(renamed.old)
+            names |= dict.fromkeys((old, old.removesuffix(".md")))
+
+
 def _touched(commit: Commit, places: Iterable[str]) -> bool:
     return any(path == place or path.startswith(f"{place}/") for path in commit.paths for place in places)
 
@@ -131,5 +146,7 @@ def _texts(view: View, space: Space) -> Iterator[str]:
         if path.is_file() and not path.is_symlink() and path.suffix in (".md", ".txt", ".csv"):
             yield path.relative_to(space.root).as_posix()
     yield from map(space.path, _NOTES)
+    if space.client is None:
+        yield from (f"agents/{name}" for name in sorted(view.names("agents")) if name.endswith(".md"))
     for day in view.days(space):
         yield space.path(f"memory/{day.isoformat()}.md")

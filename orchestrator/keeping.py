@@ -137,7 +137,11 @@ class Keeper(Writer):
     def _put_to_rest(self, scribe: "Scribe", space: Space, target: CardTarget, key: str | None) -> "Commit":
         from ..memory.change import Change
         from ..memory.index.index import ARCHIVED
+        from ..memory.text.refusal import NothingToChange
 
+        document = self._view.document(space, target)
+        if document is not None and document.front.text("status") == ARCHIVED:
+            raise NothingToChange(f"{target} is archived already")
         return scribe.write(
             Change(
                 client=space.client,

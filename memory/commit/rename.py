@@ -71,7 +71,7 @@ def move(
         check_free(new)
         desk.remove(space.path(old))
     elif parse_document(after).title == parse_document(text).title:
-        raise NothingToChange("this is its name already")
+        raise NothingToChange(f"{old} has this name already")
     desk.write(space.path(new), after.encode())
     if new != old:
         moved = _move_files(desk, space, rename)

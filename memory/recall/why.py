@@ -90,17 +90,16 @@ def brought_in_part(commits: Sequence[Commit], places: Iterable[Stands]) -> tupl
 
 
 def taken_out(commits: Sequence[Commit], text: str) -> Commit | None:
-    """The latest commit after which a text didn't stand where it had stood."""
+    """The commit that took a text out; None where the latest that touched it left it standing, here or elsewhere."""
     wanted = words_of(text)
     for commit in reversed(commits):
+        came = went = False
         for change in _texts(commit):
-            if (
-                wanted
-                and _may_hold(change.old, wanted)
-                and wanted in words_of(change.old)
-                and wanted not in words_of(change.new)
-            ):
-                return commit
+            old = _may_hold(change.old, wanted) and wanted in words_of(change.old)
+            new = _may_hold(change.new, wanted) and wanted in words_of(change.new)
+            came, went = came or (new and not old), went or (old and not new)
+        if came or went:
+            return None if came else commit
     return None
 
 

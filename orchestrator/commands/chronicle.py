@@ -37,6 +37,8 @@ def _what(commit: "Commit") -> str:
 
 
 def _one(commit: "Commit", result: "HistoryResult", terminal: Terminal) -> Iterator[str]:
+    from ...memory.undoable import not_undoable
+
     by = result.undone.get(commit.id)
     yield from _named(
         [
@@ -52,7 +54,7 @@ def _one(commit: "Commit", result: "HistoryResult", terminal: Terminal) -> Itera
     )
     if result.diff:
         yield "\n" + colours.diff(visible(result.diff).rstrip("\n"), terminal) + "\n"
-    if not commit.pruned:
+    if by or not_undoable(commit) is None:
         yield f"\nNext: onepen undo {by or commit.id}\n"
 
 
@@ -77,8 +79,9 @@ def explained(result: "WhyResult", terminal: Terminal) -> str:
         parts.append("No commit brought all of it at once; these brought lines of it:\n")
     for one in result.brought:
         parts += _brought(one, result.undone, terminal)
-    places = ", ".join(_place(place) for place in result.stands[:_PLACES])
-    more = f" and {count(len(result.stands) - _PLACES, 'more place')}" if len(result.stands) > _PLACES else ""
+    standing = list(dict.fromkeys(map(_place, result.stands)))
+    places = ", ".join(standing[:_PLACES])
+    more = f" and {count(len(standing) - _PLACES, 'more place')}" if len(standing) > _PLACES else ""
     if result.brought and not result.stands and all(path.endswith("_index.md") for path, _ in result.brought[0].where):
         pass  # a summary stands in the index alone
     elif result.by_hand:
@@ -89,7 +92,9 @@ def explained(result: "WhyResult", terminal: Terminal) -> str:
     elif result.stands:
         parts.append(f"It stands in {places}{more}.\n")
     elif result.brought:
-        by = f"; {result.gone.id} took it out ({one_line(result.gone.what)})" if result.gone is not None else ""
+        by = "" if result.pruned else ": no commit took it out, so that was done by hand"
+        if result.gone is not None:
+            by = f"; {result.gone.id} took it out ({one_line(result.gone.what)})"
         parts.append(f"It stands nowhere now{by}.\n")
     else:
         parts.append("It stands nowhere in this space, and no commit brought it.\n")

@@ -6,7 +6,7 @@ import typer
 
 from .options import AllowSecret, DryRun
 from .shell import Shell
-from .text import one_line
+from .text import one_line, wrap
 from .values import refuse_known
 from .writing import tell_commit
 
@@ -38,11 +38,11 @@ def rename(
         dry_run=dry_run,
     )
     shell.notes(result.notices)
-    shell.answer(result, lambda: _renamed(result, card, new))
+    shell.answer(result, lambda: _renamed(result, card, new, shell.terminal.columns))
     return 0
 
 
-def _renamed(result: "RenameResult", card: str, new: str) -> str:
+def _renamed(result: "RenameResult", card: str, new: str, columns: int) -> str:
     done = (
         f"Would rename {one_line(card)} to {new}; nothing was written"
         if result.dry_run
@@ -55,7 +55,7 @@ def _renamed(result: "RenameResult", card: str, new: str) -> str:
         parts.append(
             f"Drafts that wait aim at its old name (onepen edit changes their target): {', '.join(result.drafts)}"
         )
-    return "\n".join(parts) + "\n"
+    return wrap("\n".join(parts) + "\n", columns)
 
 
 def archive(

@@ -44,6 +44,8 @@ def test_a_space_with_nothing_to_undo_says_so(onepen: Program) -> None:
     assert ran.code == 2 and "the house's own space: no commit is left that could be undone" in ran.err
     onepen.ok("-C", "ws", "add", "client", "Acme", "--id", "acme")
     (made,) = (c["id"] for c in onepen.json("-C", "ws", "history", "--client", "acme")["commits"])
+    assert "Next: onepen undo c2" in onepen.ok("-C", "ws", "history", "c1").out
+    assert "Next" not in onepen.ok("-C", "ws", "history", made).out, "what can't be undone isn't offered"
     ran = onepen("-C", "ws", "undo", made)
     assert ran.code == 1 and "next: onepen prune --client acme" in ran.err
     assert onepen("-C", "ws", "undo", "--client", "acme", "--yes").code == 2

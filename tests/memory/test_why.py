@@ -65,6 +65,19 @@ def test_the_commits_that_brought_it_newest_first_however_it_is_wrapped() -> Non
     assert gone is not None and gone.id == "c3-aaaaaa"
 
 
+def test_who_moved_a_text_or_brought_it_again_did_not_take_it_out() -> None:
+    commits = [
+        commit(1, came("- Fire at 1220\n")),
+        commit(2, came("", "- Fire at 1220\n")),
+        commit(3, came("- Fire at 1220\n")),
+    ]
+    assert taken_out(commits, "Fire at 1220") is None, "the second did, and then it came back"
+    moved = commit(4, came("", "- Fire at 1220\n"), came("- Fire at 1220\n", path="projects/anagama.md"))
+    assert taken_out([*commits, moved], "Fire at 1220") is None
+    gone = taken_out([*commits, moved, commit(5, came("", "- Fire at 1220\n", path="projects/anagama.md"))], "fire at")
+    assert gone is not None and gone.id == "c5-aaaaaa"
+
+
 def test_notes_and_summaries() -> None:
     index = came("- [firing](kiln.md#firing) — At 1220 since 3 Nov. (auto)\n", path="projects/_index.md")
     commits = [commit(1, came("- At 1220\n"), index), commit(2, what="[note] called Ana at 12")]

@@ -88,8 +88,10 @@ def test_what_is_so_already_is_said(kiln: Service) -> None:
     with pytest.raises(NothingToChange, match=r"projects/kiln\.md is not archived"):
         kiln.archive("kiln", undo=True)
     kiln.archive("kiln")
-    with pytest.raises(NothingToChange, match="archived already"):
+    with pytest.raises(NothingToChange, match=r"projects/kiln\.md is archived already"):
         kiln.archive("kiln")
+    with pytest.raises(NothingToChange, match=r"projects/kiln\.md has this name already"):
+        kiln.rename("kiln", "kiln")
 
 
 def test_a_card_that_is_not_here_is_named_with_what_comes_closest(kiln: Service) -> None:
@@ -139,6 +141,24 @@ def test_who_brought_a_sentence_is_the_same_after_a_rename(kiln: Service) -> Non
     assert [found.commit.id for found in kiln.why("cold shelf").brought] == [made.commit.id]
     part = kiln.why("cold shelf Gandi").brought
     assert {found.commit.id for found in part} <= {made.commit.id}
+
+
+def test_a_sentence_that_a_hand_took_out_after_a_rename_was_taken_out_by_no_commit(kiln: Service, root: Path) -> None:
+    kiln.rename("kiln", "anagama")
+    card = root / "projects/anagama.md"
+    card.write_text(card.read_text().replace("cold shelf", "warm shelf"))
+    found = kiln.why("cold shelf")
+    assert found.brought and found.stands == () and found.gone is None
+
+
+def test_the_history_of_a_card_goes_on_under_the_names_that_it_had(kiln: Service) -> None:
+    [made] = [c.id for c in kiln.history(about="kiln").commits]
+    kiln.rename("kiln", "anagama")
+    kiln.rename("anagama", "ofen")
+    told = kiln.history(about="projects/ofen.md").commits
+    assert len(told) == 3 and told[-1].id == made
+    assert [c.id for c in kiln.history(about="ofen").commits] == [c.id for c in told]
+    assert "projects/roof.md" not in {path for c in told for path in c.paths}
 
 
 def test_drafts_that_aim_at_the_old_name_are_told(kiln: Service, tmp_path: Path) -> None:
