@@ -115,6 +115,8 @@ KINDS: Mapping[str, tuple[Kind, ...]] = {
              "may be on another branch", "put `logs/` back from a backup or from git"),
         Kind("log_empty", ("error", "warning"), "a log that is only ever added to is empty",
              f"{_BACKUP}, or remove it"),
+        Kind("tombstone_unreadable", ("error",), "a line of `logs/tombstones.jsonl` can't be read, so a client that "
+             "was removed may be read again", "put it back from git, or remove it"),
         Kind("usage_unreadable", ("error",), "a booking can't be read, so its cost is in no sum",
              "put it back, or remove it; `--fix` moves one that was cut short aside", True),
     ),

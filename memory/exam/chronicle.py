@@ -15,6 +15,8 @@ from .lint import text_problems
 from .names import is_left, name_problems
 from .records import record_problems
 
+_UNREAD = frozenset({"not_a_file", "unreadable", "link_leads_out"})  # what is so can't be sealed
+
 
 @dataclass
 class Chronicle:
@@ -65,7 +67,9 @@ class Chronicle:
         for day, of_day in sorted(by_day.items()):
             path = self.space.path(f"memory/{day}.md")
             if day in present:
-                yield from judged(self.view, path, _DayLog(of_day))
+                problems = tuple(judged(self.view, path, _DayLog(of_day)))
+                present -= {day} if any(problem.kind in _UNREAD for problem in problems) else set()
+                yield from problems
             else:
                 yield from check_seals(path, "", of_day)
         yield from self._unsealed(present)

@@ -14,12 +14,13 @@ from onepen.memory.commit.pen import Pen
 from onepen.memory.commit.redo import scan
 from onepen.memory.exam.doctor import examine
 from onepen.memory.history import Commit, TextChange, commit_json
-from onepen.memory.ids import CardId
+from onepen.memory.ids import CardId, ClientId
 from onepen.memory.room import REDO_LOG
 from onepen.memory.scaffold import init
 from onepen.memory.target import CardTarget
 from onepen.memory.text.card import CardEdit
 from onepen.memory.text.daylog import seal, seal_json
+from onepen.memory.tombstone import Tombstone, tombstone_json
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 
@@ -300,6 +301,10 @@ def test_days_that_no_commit_has_sealed_are_one_line(root: Path) -> None:
     put(root, "logs/commits-2026-11.jsonl", commit(1, None).replace("2026-11-29T", "2026-11-30T"))
     assert found(root) == [("memory", 0, "day_unsealed", "info")]
     assert "2 days, 2026-11-27 to 2026-11-28" in examine(View(open_workspace(root)))[0].message
+    (root / "memory/2026-11-28.md").unlink()
+    (root / "memory/2026-11-28.md").mkdir()  # can't be sealed, so it isn't offered again and again
+    (unsealed,) = (p for p in examine(View(open_workspace(root))) if p.kind == "day_unsealed")
+    assert ": 2026-11-27;" in unsealed.message
 
 
 def fired(at: int, day: int) -> tuple[TextChange, ...]:
@@ -382,8 +387,10 @@ def test_lines_of_logs_that_cannot_be_read_are_told(root: Path) -> None:
     put(root, "logs/usage-2026-11.jsonl", '{"v": 1, "task": "t"}\n{"v": 1}{"v": 1}\n{"v":')
     put(root, "logs/usage-2026-10.jsonl", "")
     put(root, "logs/seals-2026-11.jsonl", "<<<<<<< HEAD\n")
+    put(root, "logs/tombstones.jsonl", tombstone_json(Tombstone(ClientId("acme"), "2026-11-29", "", "c1")) + "\n{}\n")
     assert found(root) == [
         ("logs/seals-2026-11.jsonl", 1, "seal_unreadable", "warning"),
+        ("logs/tombstones.jsonl", 2, "tombstone_unreadable", "error"),
         ("logs/usage-2026-10.jsonl", 0, "log_empty", "error"),
         ("logs/usage-2026-11.jsonl", 2, "usage_unreadable", "error"),
         ("logs/usage-2026-11.jsonl", 3, "usage_unreadable", "error"),

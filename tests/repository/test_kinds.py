@@ -18,7 +18,14 @@ NOTICES = {
     "client_buried", "not_buried",
 }  # fmt: skip
 # Written as names in the source, not as words.
-NAMED = {"journal_damaged", "journal_line_unreadable", "usage_unreadable", "seal_unreadable", *get_args(DriftKind)}
+NAMED = {
+    "journal_damaged",
+    "journal_line_unreadable",
+    "usage_unreadable",
+    "seal_unreadable",
+    "tombstone_unreadable",
+    *get_args(DriftKind),
+}
 TABLE = {kind.word: kind for kinds in KINDS.values() for kind in kinds}
 
 
