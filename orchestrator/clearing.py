@@ -116,7 +116,10 @@ class Clearer(Keeper):
             commit = scribe.write(change)
             with scribe.upkeep() as pen:
                 pen.bury()
-            return replace(found, commit=commit.id, notices=scribe.notices(), dry_run=False)
+            told = tuple(
+                n for n in scribe.notices() if not n.startswith(f"clients/{found.client}: ")
+            )  # it's the answer
+            return replace(found, commit=commit.id, notices=told, dry_run=False)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

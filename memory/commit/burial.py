@@ -44,7 +44,8 @@ def bury_all(root: Path, settle: Callable[[], None], disk: files.Disk) -> tuple[
         for tombstone in unburied(root):
             settle()
             buried = bury(root, tombstone, disk)
-            message = f"the client was removed on {tombstone.time[:10]}: {buried.files} files went"
+            went = f"{buried.files} {'file' if buried.files == 1 else 'files'} went"
+            message = f"the client was removed on {tombstone.time[:10]}: {went}"
             told.append(Problem(f"clients/{tombstone.client}", 0, "client_buried", "info", message))
     except (LinkLeadsOut, OSError) as e:
         reason = f"{e.filename}: {e.strerror}" if isinstance(e, OSError) else e.message

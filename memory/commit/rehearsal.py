@@ -79,12 +79,16 @@ class Rehearsal:
     def recovered(self) -> tuple[Problem, ...]:
         """What a person should know: another holder of the pen, traces of a crash, and what was passed over."""
         held = holder(self._workspace.root)
+        if held is not None and held.socket:  # an orchestrator: it would be handed the work, and nobody waits
+            return tuple(self._told)
         if held is not None:
             message = f"the pen is held by {held}; onepen would wait for it"
             return (Problem(".onepen", 0, "pen_held", "info", message), *self._told)
-        pending = View(self._workspace).pending_paths()
+        pending = len(View(self._workspace).pending_paths())
         if pending:
-            message = f"{len(pending)} files of an interrupted commit would be finished first"
+            message = (
+                f"{pending} {'file' if pending == 1 else 'files'} of an interrupted commit would be finished first"
+            )
             return (Problem(REDO_LOG, 0, "redo_pending", "info", message), *self._told)
         return tuple(self._told)
 

@@ -31,7 +31,7 @@ def doctor(
     dry_run: DryRun = False,
 ) -> int:
     if not fix and (yes or dry_run):
-        raise BadText("--yes and --dry-run go with --fix")
+        raise BadText("--yes and --dry-run go with --fix", hint="onepen doctor --fix")
     found = shell.service.doctor()
     if not fix:
         shell.answer(found, lambda: problems(found, shell.terminal))

@@ -1,6 +1,7 @@
 """`onepen prune`: first what would go and how much that is, then a question, then it is gone."""
 
 import re
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,10 +10,10 @@ import typer
 from .failure import BadText, NeedsAnswer
 from .options import DryRun
 from .shell import Shell
-from .text import count, one_line, table
+from .text import count, one_line, table, wrap
 
 if TYPE_CHECKING:
-    from ..pruned import PrunedKind, PruneResult, RemovalResult
+    from ..pruned import PrunedKind, PruneResult, PruneWish, RemovalResult
 
 _AGE = re.compile(r"(\d{1,5})([dwy])")
 _DAYS = {"d": 1, "w": 7, "y": 365}
@@ -54,7 +55,9 @@ def prune(
     if shell.common.client is not None and not any(ages.values()):
         return _client(shell, shell.common.client, confirm, yes=yes, dry_run=dry_run)
     if confirm is not None:
-        raise BadText("--confirm answers for a whole client: it goes with --client ID and with no age")
+        raise BadText(
+            "--confirm answers for a whole client: it goes with --client ID and with no age", hint="onepen prune --help"
+        )
     if not any(ages.values()):
         ages |= {"--staging-older": _STAGING, "--transcripts-older": _TRANSCRIPTS}
     today = shell.service.today()
@@ -67,8 +70,9 @@ def prune(
             if not shell.agrees("Remove it?", what="prune: nothing was removed", hint="onepen prune … --yes"):
                 raise NeedsAnswer("prune: nothing was removed")
         found = shell.write(lambda pen: pen.prune(wish))
-    shell.notes(found.notices)
-    shell.answer(found, lambda: _told(found, shell.terminal.columns))
+    done = found if found.kinds or dry_run else replace(found, dry_run=False)
+    shell.notes(done.notices)
+    shell.answer(done, lambda: _told(done, wish, shell.terminal.columns))
     return 0
 
 
@@ -90,9 +94,11 @@ def _row(kind: "PrunedKind") -> tuple[str, ...]:
     return (one_line(kind.client or "house"), count(kind.count, one, many), count(kind.files, "file"), size(kind.bytes))
 
 
-def _told(result: "PruneResult", columns: int) -> str:
+def _told(result: "PruneResult", wish: "PruneWish", columns: int) -> str:
     if not result.kinds:
-        return "Nothing is to be pruned.\n"
+        asked = (("task", wish.staging), ("transcript", wish.transcripts), ("commit with its text", wish.history))
+        none = ", ".join(f"no {what} from before {day}" for what, day in asked if day is not None)
+        return wrap(f"Nothing is to be pruned: {none}.\n", columns)
     told = f"Together {size(result.bytes)}; nothing was removed." if result.dry_run else f"{size(result.bytes)} freed."
     return f"{_listed(result, columns)}{told}\n"
 
@@ -125,11 +131,11 @@ def _client(shell: Shell, client: str, confirm: str | None, *, yes: bool, dry_ru
         shell.answer(result, lambda: f"Client {one_line(client)} was removed before; nothing of it is left.\n")
         return 0
     if dry_run:
-        shell.answer(found, lambda: _goes(found) + "Nothing was removed.\n")
+        shell.answer(found, lambda: _goes(found, shell.terminal.columns) + "Nothing was removed.\n")
         return 0
     what = f"prune: client {client} was not removed"
     if confirm is None:
-        shell.tell(_goes(found))
+        shell.tell(_goes(found, shell.terminal.columns))
         confirm = shell.ask(f"Type {client} to remove all of it: ", what=what, hint=hint)
     if confirm != client:
         raise NeedsAnswer(f"{what}: {confirm!r} is not its id", hint=hint)
@@ -139,15 +145,16 @@ def _client(shell: Shell, client: str, confirm: str | None, *, yes: bool, dry_ru
     return 0
 
 
-def _goes(found: "RemovalResult") -> str:
+def _goes(found: "RemovalResult", columns: int) -> str:
     title = f" ({one_line(found.title)})" if found.title else ""
     waiting = f", {count(found.waiting, 'draft that waits', 'drafts that wait')}" if found.waiting else ""
-    return (
+    return wrap(
         f"All of client {one_line(found.client)}{title} goes for good, and its id with it:\n"
         f"  {count(found.cards, 'card')}, {count(found.days, 'day log')}, {count(found.chats, 'chat')}, "
         f"{count(found.tasks, 'task')}{waiting}, {count(found.commits, 'commit')}\n"
         f"  {count(found.files, 'file')} in clients/{one_line(found.client)}/, {size(found.bytes)}\n"
-        "What git, backups and other clones hold, onepen doesn't reach; a clone that merges removes it, too.\n"
+        "What git, backups and other clones hold, onepen doesn't reach; a clone that merges removes it, too.\n",
+        columns,
     )
 
 

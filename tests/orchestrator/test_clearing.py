@@ -235,6 +235,7 @@ def test_a_client_is_counted_and_then_removed_for_good(
     assert counted.files == sum(path.is_file() for path in (root / "clients/acme").rglob("*"))
     result = service.remove_client("acme")
     assert (result.commit, result.files) == (service.history().commits[0].id, counted.files)
+    assert result.notices == (), "what was asked for is the answer and no note beside it"
     assert list((root / "clients").iterdir()) == []
     assert "[removed] client acme" in (root / "memory/2026-11-29.md").read_text()
     assert service.status().clients == ()

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from onepen.memory.commit.pen import Pen
 from onepen.memory.errors import OnepenError
+from onepen.memory.holder import note_holder, noted_holder
 from onepen.memory.ids import BadId
 from onepen.memory.target import BadTarget
 from onepen.memory.workspace import NoSuchClient, open_workspace
@@ -257,3 +259,11 @@ def test_a_held_pen_is_no_hindrance_and_is_said(service: Service, root: Path, cl
         assert tree(root) == before
     assert result.paths == ("memory/2026-11-29.md",)
     assert "the pen is held by process" in result.notices[0]
+
+
+def test_an_orchestrator_that_would_do_it_is_nobody_to_wait_for(
+    service: Service, root: Path, clock: FixedClock
+) -> None:
+    with Pen.open(open_workspace(root), clock):
+        note_holder(root, replace(noted_holder(root), socket="orchestrator.sock"))
+        assert service.log("x", dry_run=True).notices == ()
