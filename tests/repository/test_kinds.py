@@ -14,8 +14,8 @@ ROOMS = ("memory", "staging", "orchestrator")
 # Told as notices by the command that met them, never by `doctor`.
 NOTICES = {
     "machine_room_mended", "machine_room_made", "redo_made", "redo_torn", "redo_rolled_forward", "redo_pending",
-    "checkpoint_failed", "not_reconciled", "passed_over", "pen_held", "kept_instead", "chat_line_unreadable",
-    "client_buried", "not_buried",
+    "checkpoint_failed", "hard_link", "not_reconciled", "passed_over", "pen_held", "kept_instead",
+    "chat_line_unreadable", "client_buried", "not_buried",
 }  # fmt: skip
 # Written as names in the source, not as words.
 NAMED = {
