@@ -7,6 +7,7 @@ commit, and git may have replaced a log since. The key of a commit that was undo
 import json
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -60,15 +61,21 @@ class Ledger:
         self.look(space)
         return self.known(space, key)
 
-    def known(self, space: Space, key: str) -> str | None:
-        """The same, as the logs were when they were last looked at."""
+    def known(
+        self, space: Space, key: str, given: Sequence[str] = (), undoings: Mapping[str, str] | None = None
+    ) -> str | None:
+        """The same, as the logs were when they were last looked at.
+
+        `given` are commits with this key that are in no log yet, `undoings` those that undid another.
+        """
         wanted = _as_key(key)
         folder = space.path("logs/")
         logs = [log for path, log in self._logs.items() if path.startswith(folder)]
-        found = [commit for log in logs for commit in log.keys.get(wanted, ())]
+        found = [commit for log in logs for commit in log.keys.get(wanted, ())] + list(given)
         if not found:
             return None
-        gone = undone({commit: other for log in logs for commit, other in log.undoings.items()})
+        in_logs = {commit: other for log in logs for commit, other in log.undoings.items()}
+        gone = undone(in_logs | dict(undoings or {}))
         return next((commit for commit in found if commit not in gone), None)
 
 

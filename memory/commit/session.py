@@ -18,20 +18,21 @@ from .ledger import Ledger
 
 @dataclass
 class Keys:
-    """What commits did to keys that are in no log yet: keys they have, by space, and commits they undid."""
+    """What commits did to keys that are in no log yet: who has them, by space, and which commit undid which."""
 
-    given: dict[tuple[str, str], str] = field(default_factory=dict)
-    undone: set[str] = field(default_factory=set)
+    given: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    undoings: dict[str, str] = field(default_factory=dict)
 
     def note(self, space: Space, commit: Commit) -> None:
         if commit.key is not None:
-            self.given[space.prefix, commit.key] = commit.id
+            self.given.setdefault((space.prefix, commit.key), []).append(commit.id)
         if commit.undoes is not None:
-            self.undone.add(commit.undoes)
+            self.undoings[commit.id] = commit.undoes
 
     def add(self, other: "Keys") -> None:
-        self.given |= other.given
-        self.undone |= other.undone
+        for key, commits in other.given.items():
+            self.given.setdefault(key, []).extend(commits)
+        self.undoings |= other.undoings
 
 
 class Session:
@@ -102,9 +103,9 @@ class Session:
 
 def known_commit(ledger: Ledger, keys: Sequence[Keys], space: Space, key: str) -> str | None:
     """The commit of a space that has this key, by the logs as they were looked at and by what is in none yet."""
-    found = [one.given.get((space.prefix, key)) for one in reversed(keys)]
-    undone = set().union(*(one.undone for one in keys))
-    return next((one for one in (*found, ledger.known(space, key)) if one is not None and one not in undone), None)
+    given = [commit for one in keys for commit in one.given.get((space.prefix, key), ())]
+    undoings = {commit: other for one in keys for commit, other in one.undoings.items()}
+    return ledger.known(space, key, given, undoings)
 
 
 def space_of(workspace: Workspace, change: Change) -> Space:

@@ -60,8 +60,8 @@ def named(root: Path) -> None:
     (root / ACCEPTED).write_text(folder_name(root))
 
 
-def open_pen(root: Path, disk: BreakingDisk | None = None) -> Pen:
-    return Pen.open(open_workspace(root), CLOCK, wait=0, disk=disk or BreakingDisk())
+def open_pen(root: Path, disk: BreakingDisk | None = None, durability: Durability = Durability.FULL) -> Pen:
+    return Pen.open(open_workspace(root), CLOCK, wait=0, disk=disk or BreakingDisk(), durability=durability)
 
 
 def change(kind: EditKind, card: str, text: str = "", old: str = "", key: str | None = None) -> Change:
@@ -210,6 +210,29 @@ def test_what_does_not_fit_is_refused_alone(root: Path) -> None:
         "c3-k3x9ab",
         "c4-k3x9ab",
     ]
+
+
+@pytest.mark.parametrize("durability", Durability)
+@pytest.mark.parametrize("sizes", [(1, 1, 1, 2), (1, 2, 2), (2, 1, 2), (3, 2)])
+def test_the_key_of_what_was_undone_and_done_again_is_taken(
+    root: Path, sizes: Sequence[int], durability: Durability
+) -> None:
+    """However the commits fall into groups; also where one undoing is in the log and the other on its way there."""
+    made = replace(note("once"), key="t1 day")
+    changes = [
+        made,
+        *(replace(note(f"undo {k}"), undoes=f"c{k}-k3x9ab") for k in (2, 3)),
+        made,
+        replace(made, what="x"),
+    ]
+    with open_pen(root, durability=durability) as pen:
+        outcomes: list[Outcome] = []
+        for size in sizes:
+            outcomes += pen.commit_group(changes[len(outcomes) : len(outcomes) + size])
+            if size == 1:
+                pen.flush()
+    assert kinds(outcomes) == [Commit, Commit, Commit, AlreadyCommitted, AlreadyCommitted]
+    assert [one.commit for one in outcomes if isinstance(one, AlreadyCommitted)] == ["c2-k3x9ab"] * 2
 
 
 def test_a_place_that_is_unfit_keeps_only_its_own_commit_from_being_made(root: Path) -> None:
