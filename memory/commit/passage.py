@@ -21,7 +21,7 @@ class Place:
     end: int
 
 
-class Standing:
+class Lines:
     """A text with its lines, in which passages are looked for.
 
     Of a `document` (a card, a note) a passage is looked for in its section; any other text is one piece.

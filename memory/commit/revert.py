@@ -16,7 +16,7 @@ from ..target import BadTarget, CardTarget, NoteTarget, parse_target
 from ..text.card import dated, with_newlines
 from ..text.document import newline_of, parse_document
 from ..text.refusal import EditRefused
-from .passage import Place, Standing, bare_lines
+from .passage import Lines, Place, bare_lines
 
 
 class RevertRefused(EditRefused):
@@ -63,8 +63,8 @@ def _reverted(path: str, changes: Sequence[TextChange], now: str | None, inner: 
         return _whole(path, change, now)
     if now is None:
         raise RevertRefused(path, "it is gone")
-    standing = Standing(now, is_document=is_document(inner))
-    cuts = [cut for change in changes if (cut := _cut(path, standing, change)) is not None]
+    lines = Lines(now, is_document=is_document(inner))
+    cuts = [cut for change in changes if (cut := _cut(path, lines, change)) is not None]
     after = _joined(path, now, cuts)
     return dated(after, today) if is_document(inner) and after != now else after
 
@@ -94,30 +94,30 @@ def _same(one: str, other: str) -> bool:
     return UPDATED.sub("", one.replace("\r\n", "\n")) == UPDATED.sub("", other.replace("\r\n", "\n"))
 
 
-def _cut(path: str, standing: Standing, change: TextChange) -> _Cut | None:
+def _cut(path: str, lines: Lines, change: TextChange) -> _Cut | None:
     """Where one piece stands, and what stood there; None for one that is about the date alone."""
     old, new = change.old, change.new
-    if change.section is None and standing.is_document:
+    if change.section is None and lines.is_document:
         old, new = UPDATED.sub("", old), UPDATED.sub("", new)
         if old == new:
             return None
     where = path if change.section is None else f"{path}, section {change.section}"
-    place = _place(standing, new, change, where)
-    _check_rest(standing, place, old, where)
-    return _Cut(place, _fitted(standing.text, place, old))
+    place = _place(lines, new, change, where)
+    _check_rest(lines, place, old, where)
+    return _Cut(place, _fitted(lines.text, place, old))
 
 
-def _place(standing: Standing, new: str, change: TextChange, where: str) -> Place:
+def _place(lines: Lines, new: str, change: TextChange, where: str) -> Place:
     """Where what came stands, or, where text only went, the place between the lines where it stood."""
     if new.strip():
-        return _only(standing.places(new, change.section), where, "what was written there")
+        return _only(lines.places(new, change.section), where, "what was written there")
     if change.behind is None:
         raise RevertRefused(where, "the history doesn't tell where the text stood that was taken out")
     if not change.behind.strip():
-        return standing.beginning(change.behind, new)
-    around = standing.places(change.behind + new, change.section)
+        return lines.beginning(change.behind, new)
+    around = lines.places(change.behind + new, change.section)
     found = _only(around, where, "the line behind which the text stood")
-    return standing.behind(found, len(bare_lines(change.behind)))
+    return lines.behind(found, len(bare_lines(change.behind)))
 
 
 def _only(places: Sequence[Place], where: str, what: str) -> Place:
@@ -128,12 +128,12 @@ def _only(places: Sequence[Place], where: str, what: str) -> Place:
     return places[0]
 
 
-def _check_rest(standing: Standing, place: Place, old: str, where: str) -> None:
+def _check_rest(lines: Lines, place: Place, old: str, where: str) -> None:
     """Refuse to take a heading from above text that isn't taken, too: it would become part of the section before."""
-    if not standing.is_document or parse_document(old).sections:
+    if not lines.is_document or parse_document(old).sections:
         return
-    for section in standing.document.sections:
-        if place.start <= section.start < place.end < section.end and standing.text[place.end : section.end].strip():
+    for section in lines.document.sections:
+        if place.start <= section.start < place.end < section.end and lines.text[place.end : section.end].strip():
             raise RevertRefused(where, f"section {section.id} holds text that was added since")
 
 

@@ -7,7 +7,7 @@ from ..target import CardTarget
 from ..text.card import CardEdit
 from ..text.document import Document, parse_document
 from ..workspace import Space
-from .passage import Standing
+from .passage import Lines
 from .revert import is_document
 from .splice import Splice, splices
 
@@ -80,7 +80,7 @@ def _of_body(path: str, before: str, after: str) -> tuple[TextChange, ...]:
 
 def _behind(text: str, at: int, *, is_document: bool = False) -> str:
     """The lines before a place at which nothing stands now, by which it can be found again."""
-    return Standing(text, is_document=is_document).anchor(at)
+    return Lines(text, is_document=is_document).anchor(at)
 
 
 def _blank(text: str) -> int:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from onepen.memory.commit.passage import Place, Standing
+from onepen.memory.commit.passage import Lines, Place
 from onepen.memory.commit.revert import RevertRefused, reverted_files
 from onepen.memory.commit.splice import splices
 from onepen.memory.commit.text_change import text_changes
@@ -79,13 +79,13 @@ def test_a_history_that_does_not_say_whole_is_understood() -> None:
 
 def test_places_are_whole_lines_in_their_section() -> None:
     text = "x\n## One\n- x\nx\n## Two\nx\r\n- x"
-    standing = Standing(text, is_document=True)
-    assert standing.places("x\n", "one") == [Place(text.index("x\n## Two"), text.index("## Two"))]
-    assert standing.places("x\n", None) == [Place(0, 2)]
-    assert len(standing.places("x\n", "nowhere")) == 3
-    assert standing.places("- x\n", "two") == [Place(len(text) - 3, len(text))]
-    assert standing.places("x\n- x\n", "two") == [Place(text.index("x\r\n"), len(text))]
-    assert Standing("a\n", is_document=False).places("a\n\n", None) == []
+    lines = Lines(text, is_document=True)
+    assert lines.places("x\n", "one") == [Place(text.index("x\n## Two"), text.index("## Two"))]
+    assert lines.places("x\n", None) == [Place(0, 2)]
+    assert len(lines.places("x\n", "nowhere")) == 3
+    assert lines.places("- x\n", "two") == [Place(len(text) - 3, len(text))]
+    assert lines.places("x\n- x\n", "two") == [Place(text.index("x\r\n"), len(text))]
+    assert Lines("a\n", is_document=False).places("a\n\n", None) == []
 
 
 def test_the_line_in_the_log_brings_the_pieces_back() -> None:
