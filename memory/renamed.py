@@ -11,6 +11,7 @@ from .history import Commit, is_index
 from .ids import BadId
 from .target import BadTarget, CardTarget, parse_target
 from .text.document import parse_document
+from .workspace import inner_path
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,8 @@ def renamed_in(commit: Commit) -> Renamed | None:
 
 
 def _card(path: str) -> CardTarget | None:
-    inner = path.split("/", 2)[2] if path.startswith("clients/") and path.count("/") > 1 else path
     try:
-        target = parse_target(inner)
+        target = parse_target(inner_path(path))
     except (BadTarget, BadId):
         return None
     return target if isinstance(target, CardTarget) else None

@@ -13,6 +13,7 @@ from .renamed import renamed_in
 from .text.clip import clip
 from .text.document import parse_document
 from .undone import undone_of
+from .workspace import inner_path
 
 _MOST = 5
 _WHAT = 80
@@ -92,7 +93,7 @@ def not_undoable(commit: Commit) -> tuple[str, str | None] | None:
     if renamed_in(commit) is not None:
         return None
     texts = [change for change in commit.changes if not is_index(change.path)]
-    inner = [_inner(path) for path in commit.paths]
+    inner = [inner_path(path) for path in commit.paths]
     if any(path in ("PERSONA.md", "BRIEF.md", "OPS.md") for path in inner):
         client = commit.paths[0].split("/")[1] if commit.paths[0].startswith("clients/") else ""
         return "it made a client, with files that are yours by now", f"onepen prune --client {client}"
@@ -124,10 +125,6 @@ def built_upon(commit: Commit, commits: Sequence[Commit]) -> tuple[Commit, ...]:
     # What undid something later is gone together with what it undid.
     counted = [one for one in later if one.id not in gone and one.undoes not in {other.id for other in later}]
     return tuple(one for one in counted if _builds_on(one, commit))
-
-
-def _inner(path: str) -> str:
-    return path.split("/", 2)[2] if path.startswith("clients/") and path.count("/") > 1 else path
 
 
 def _builds_on(later: Commit, commit: Commit) -> bool:

@@ -81,6 +81,12 @@ class Space:
         return self.folder / "staging" / task
 
 
+def inner_path(path: str) -> str:
+    """A workspace path as its space has it: `Space.path` turned round, for whoever has no space at hand."""
+    client, slash, inner = path.removeprefix("clients/").partition("/")
+    return inner if path.startswith("clients/") and client and slash else path
+
+
 @dataclass(frozen=True)
 class Workspace:
     """An opened workspace: its real root folder and its settings."""

@@ -9,6 +9,7 @@ import re
 from ..ids import AgentId, BadId, ClientId
 from ..target import BadTarget, parse_target
 from ..tombstone import TOMBSTONES
+from ..workspace import inner_path
 
 _NOTES = frozenset({"SOUL.md", "USER.md", "RULES.md", "OPS.md", "AGENTS.md", "BRIEF.md", "MEMORY.md", "PERSONA.md"})
 _INDEXES = frozenset({"projects/_index.md", "research/_index.md", "agents/_index.md"})
@@ -31,7 +32,7 @@ def may_remove(path: str) -> bool:
     """Whether a workspace path is one that a commit removes: a card, a file of a project, an agent's definition."""
     if not may_write(path):
         return False
-    inner = path.split("/", 2)[2] if path.startswith("clients/") else path
+    inner = inner_path(path)
     if agent := _AGENT.fullmatch(inner):
         return agent[1] not in ("_index", "RULES")
     return inner.startswith(("projects/", "research/")) and inner not in _INDEXES

@@ -15,7 +15,7 @@ from ..history import LOG_NAME
 from ..problem import Problem
 from ..room import REDO_LOG
 from ..view import View
-from ..workspace import Space
+from ..workspace import Space, inner_path
 from .git import missing_lines
 from .legible import legible
 
@@ -74,7 +74,7 @@ def may_go(path: str, line: int) -> bool:
     """Whether a file, or a line of one, is of a sort that is ever moved out of the way: nobody's text is."""
     if not line:
         return _OWN_TMP.fullmatch(path) is not None
-    inner = re.sub(r"clients/[^/]+/", "", path, count=1) if path.startswith("clients/") else path
+    inner = inner_path(path)
     folder, _, name = inner.rpartition("/")
     is_commits = folder == "logs" and LOG_NAME.fullmatch(name) is not None
     return is_commits or bool(_TASK_LOG.fullmatch(inner) or _USAGE.fullmatch(inner))
