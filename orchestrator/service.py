@@ -16,6 +16,7 @@ from ..memory.clock import Clock
 from ..memory.workspace import Space, Workspace
 from .chat.answer import TurnResult
 from .clearing import Clearer
+from .decision import Decision, DecisionResult
 from .errors import BadReason, BadRequest, DraftNotEditable
 from .requests import (
     ChatRequest,
@@ -28,8 +29,6 @@ from .requests import (
     TurnEvent,
 )
 from .results import (
-    Decision,
-    DecisionResult,
     DelegateResult,
     DraftView,
 )

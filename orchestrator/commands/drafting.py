@@ -9,7 +9,8 @@ from .terminal import Terminal
 from .text import count, one_line, table, visible, width, wrap
 
 if TYPE_CHECKING:
-    from ..results import Decision, DecisionResult, DraftsResult, DraftView
+    from ..decision import Decision, DecisionResult
+    from ..results import DraftsResult, DraftView
 
 _FEWEST = 32  # rows of a change that are shown before a question, however low the screen: most changes are no longer
 

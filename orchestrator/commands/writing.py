@@ -15,8 +15,9 @@ from .shell import MOST_TEXT, Shell
 from .values import given_ids, reason, refuse_known
 
 if TYPE_CHECKING:
+    from ..decision import Decision, DecisionResult
     from ..process.handover import Writer
-    from ..results import CommitResult, Decision, DecisionResult, DraftView
+    from ..results import CommitResult, DraftView
 
 _SETTLED = {"committed", "duplicate", "approved"}  # approving them asks nothing: it says or finishes what was decided
 
@@ -161,7 +162,7 @@ def _asked(shell: Shell, ids: tuple[str, ...], *, yes: bool) -> "DecisionResult"
     The pen is free while they read; a yes counts for the bytes that were shown. Every id is found before anything is
     asked.
     """
-    from ..results import DecisionResult
+    from ..decision import DecisionResult
 
     done: list[Decision] = []
     notices: dict[str, None] = {}
@@ -191,7 +192,7 @@ def _found(view: "DraftView") -> str:
 
 def _question(shell: Shell, view: "DraftView") -> "tuple[DraftView, Decision | None]":
     """The draft as it was shown and, unless the person said yes to it, the decision that leaves it as it is."""
-    from ..results import Decision
+    from ..decision import Decision
     from . import drafting
 
     if not shell.terminal.can_ask:

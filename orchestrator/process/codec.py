@@ -15,8 +15,8 @@ from .protocol import Garbled
 
 TYPES: Mapping[str, str] = {
     "CommitResult": "onepen.orchestrator.results",
-    "Decision": "onepen.orchestrator.results",
-    "DecisionResult": "onepen.orchestrator.results",
+    "Decision": "onepen.orchestrator.decision",
+    "DecisionResult": "onepen.orchestrator.decision",
     "DelegateResult": "onepen.orchestrator.results",
     "DraftView": "onepen.orchestrator.results",
     "PruneResult": "onepen.orchestrator.pruned",

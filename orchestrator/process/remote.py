@@ -16,12 +16,13 @@ from .protocol import Garbled, Line
 if TYPE_CHECKING:
     from ...memory.exam.remedy import Fix
     from ..chat.answer import TurnResult
+    from ..decision import DecisionResult
     from ..diagnosis import FixResult
     from ..kept import RenameResult
     from ..past import UndoResult
     from ..pruned import PruneResult, PruneWish, RemovalResult
     from ..requests import ChatRequest, OnEvent, ProgressLine
-    from ..results import CommitResult, DecisionResult, DelegateResult, TaskView
+    from ..results import CommitResult, DelegateResult, TaskView
     from ..settings.setup import Setup
 
 

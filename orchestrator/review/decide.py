@@ -8,7 +8,8 @@ from ...memory.view import View
 from ...memory.workspace import Space
 from ...staging.verdict import Accepted, Bound, Refused, moved_on
 from ..commit import NotWritten, Scribe, Written
-from ..results import Decision, DraftView, Outcome
+from ..decision import Decision, Outcome
+from ..results import DraftView
 from ..tasks.desk import Desk
 from ..tasks.dossier import Dossier
 from ..tasks.events import Event, Judged, Shown

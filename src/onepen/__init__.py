@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from .memory.workspace import open_workspace as open_workspace
     from .orchestrator.chat.answer import TurnResult as TurnResult
     from .orchestrator.compose import build_service as build_service
+    from .orchestrator.decision import Decision as Decision
+    from .orchestrator.decision import DecisionResult as DecisionResult
     from .orchestrator.diagnosis import DoctorResult as DoctorResult
     from .orchestrator.errors import OrchestratorFault as OrchestratorFault
     from .orchestrator.gateway.account import Caps as Caps
@@ -60,8 +62,6 @@ if TYPE_CHECKING:
     from .orchestrator.requests import Words as Words
     from .orchestrator.results import CommitResult as CommitResult
     from .orchestrator.results import ContextResult as ContextResult
-    from .orchestrator.results import Decision as Decision
-    from .orchestrator.results import DecisionResult as DecisionResult
     from .orchestrator.results import DelegateResult as DelegateResult
     from .orchestrator.results import DraftsResult as DraftsResult
     from .orchestrator.results import DraftView as DraftView
@@ -237,6 +237,7 @@ _HOMES = {
     "memory.view": ("View",),
     "memory.workspace": ("Space", "Workspace", "find_workspace", "open_workspace"),
     "orchestrator.compose": ("build_service",),
+    "orchestrator.decision": ("Decision", "DecisionResult"),
     "orchestrator.diagnosis": ("DoctorResult",),
     "orchestrator.errors": ("OrchestratorFault",),
     "orchestrator.gateway.account": ("Caps",),
@@ -264,8 +265,6 @@ _HOMES = {
     "orchestrator.results": (
         "CommitResult",
         "ContextResult",
-        "Decision",
-        "DecisionResult",
         "DelegateResult",
         "DraftView",
         "DraftsResult",

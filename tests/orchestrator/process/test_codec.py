@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from onepen.memory.ids import TaskId
+from onepen.orchestrator.decision import Decision, DecisionResult
 from onepen.orchestrator.process.codec import TYPES, plain, read, typed
 from onepen.orchestrator.process.protocol import Garbled
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import (
     CommitResult,
-    Decision,
-    DecisionResult,
     DelegateResult,
     DraftView,
     TaskView,
