@@ -15,7 +15,7 @@ from ..holder import holder
 from ..ids import CardId
 from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
-from ..room import REDO_LOG, ROOM, RoomUnfit
+from ..room import REDO_LOG, ROOM, RoomUnfit, inspect_room
 from ..target import Shelf
 from ..tombstone import Tombstone, tombstones
 from ..view import UnreadableText, View, read_file
@@ -116,6 +116,7 @@ def _room(view: View) -> Problem | None:
         return problem
     try:
         view.pending_paths()
+        inspect_room(view.workspace.root)
         holder(view.workspace.root)
         read_counters(view.workspace.machine_room)
     except RoomUnfit as e:

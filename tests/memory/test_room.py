@@ -36,6 +36,7 @@ def test_the_pen_is_not_taken(workspace: Workspace, name: str, make: Callable[[P
         Pen.open(workspace, CLOCK, wait=0)
     assert caught.value.exit_code == 6
     assert (workspace.root / "MEMORY.md").read_text() == "mine\n"
+    assert (f".onepen/{name}", "room_unfit") in [(p.path, p.kind) for p in examine(View(workspace))]
 
 
 @pytest.mark.parametrize("make", MAKERS)
