@@ -159,7 +159,9 @@ class Mirror:
         inside = sorted({path for path in own.values() if path is not None})
         kept = kept_out(git, inside)
         if kept.filtered:
-            told(f"git: {_some(kept.filtered)}: passes a filter of git, and onepen runs none: commit it yourself")
+            told(
+                f"git: {_some(kept.filtered)}: a filter of git is set for it, and onepen runs none: commit it yourself"
+            )
         before = entries(git, repository.head, inside)
         steps = [step for group in todo if (step := self._step(group, own, kept, before)).files]
         after = {path: file for step in steps for path, file in step.files.items()}

@@ -240,7 +240,7 @@ def test_a_file_that_passes_a_filter_is_left_to_the_person(mirrored: Service, re
         f.write("projects/*.md filter=crypt\n")
     repo("commit", "-q", "-am", "Crypt")
     (notice,) = mirrored.add_project("Kiln").notices
-    assert "projects/_index.md and 1 more: passes a filter of git" in notice
+    assert "projects/_index.md and 1 more: a filter of git is set for it" in notice
     assert repo.lines("show", "--format=", "--name-only") == ["logs/commits-2026-11.jsonl", "memory/2026-11-29.md"]
 
 
