@@ -89,11 +89,12 @@ def _ask(shell: Shell, commit: str, question: str, what: str) -> None:
 
 
 def _path(shell: Shell, about: str) -> str:
-    """A path as its workspace has it: where the person stands, if it is there, else as it was given."""
+    """A path as its workspace has it: where the person stands, if it is or was there, else as it was given."""
     if not about.strip():
         raise BadText("ID|PATH: name a commit, a file or a card")
     here = shell.standing / about
-    if here.exists():
+    gone = "/" not in about and here.suffix and not (shell.root / about).exists()  # a file that was here, it may be
+    if gone or here.exists():
         try:
             return here.resolve().relative_to(shell.root.resolve()).as_posix()
         except ValueError:

@@ -33,6 +33,13 @@ def test_on_a_terminal_the_change_is_shown_and_asked_about(
     assert card(onepen).exists() == (code != 0)
 
 
+def test_the_history_of_a_file_that_is_gone_is_told_where_it_was(onepen: Program) -> None:
+    onepen.ok("-C", "ws", "undo", "--yes")
+    told = onepen.ok("history", "cones.md", cwd=onepen.home / "ws/research").out
+    assert "research/cones.md: created" in told and told.count("\n") == 2
+    assert onepen("history", "other.md", cwd=onepen.home / "ws/research").code == 2
+
+
 def test_yes_asks_nothing_on_a_terminal(onepen: Program) -> None:
     ran = onepen.terminal("-C", "ws", "undo", "c1", "--yes", env={"NO_COLOR": "1"})
     assert ran.code == 0 and "[y/N]" not in ran.screen and not card(onepen).exists()
