@@ -47,6 +47,8 @@ class _Pending:
 
     inode: int = 0
     size: int = 0
+    written: int = 0
+    copied: bool = False  # then its files are as old as the copying
     last: bytes = b""
     chains: Chains = field(default_factory=Chains)
     commits: frozenset[str] = frozenset()
@@ -71,7 +73,11 @@ class View:
     def bytes(self, path: str) -> builtins.bytes | None:
         """The content of a file, None if it is absent."""
         chains = self._chains()
-        return chains.overlay(path, read_file(self._workspace.root, path))
+        if path not in chains.by_path:
+            return read_file(self._workspace.root, path)
+        data, written = read_with_time(self._workspace.root, path)
+        newer = not self._pending.copied and written > self._pending.written
+        return chains.overlay(path, data, newer=newer)
 
     def text(self, path: str) -> str | None:
         """The content as text, line ends untouched; raises UnreadableText."""
@@ -135,10 +141,13 @@ class View:
             if self._pending.refused is not None:
                 self._pending = _Pending()  # what was refused is read anew each time: it may be accepted meanwhile
             found, known = os.fstat(fd), self._pending
+            written = max(found.st_mtime_ns, found.st_ctime_ns)
             if found.st_ino == known.inode and found.st_size == known.size and self._still_there(fd):
+                known.written = written
                 return known.chains
             if found.st_ino != known.inode or found.st_size < known.size or not self._still_there(fd):
                 known = self._pending = _Pending(inode=found.st_ino)
+            known.written = written
             try:
                 self._read_on(fd, known)
             except ForeignRedo as e:
@@ -163,6 +172,7 @@ class View:
             for record in found.records:
                 check_origin(record, self._workspace.settings.id, folder_name(root), accepted)
                 known.chains.add(record)
+                known.copied |= record.folder != folder_name(root)
             known.commits |= {commit for record in found.records for commit in record.commits}
         whole = data[: len(data) - len(found.torn_tail)]
         known.size += len(whole)
@@ -190,11 +200,20 @@ def open_file(root: Path, path: str) -> int | None:
 
 def read_file(root: Path, path: str) -> bytes | None:
     """The bytes of a file as it stands on the disk; absent and refused as with `open_file`."""
+    return read_with_time(root, path)[0]
+
+
+def read_with_time(root: Path, path: str) -> tuple[bytes | None, int]:
+    """The same, with the nanosecond at which the file was written (0 for none): the earlier of its two times.
+
+    The one can be set at will, and the other changes with the file's name.
+    """
     fd = open_file(root, path)
     if fd is None:
-        return None
+        return None, 0
     with os.fdopen(fd, "rb") as file:
-        return file.read()
+        found = os.fstat(fd)
+        return file.read(), min(found.st_mtime_ns, found.st_ctime_ns)
 
 
 def file_names(root: Path, folder: str, *, only_files: bool = False) -> set[str]:

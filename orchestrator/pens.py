@@ -24,6 +24,7 @@ WAIT = 10.0
 
 
 _FLUSH_SECONDS = 0.5
+_TIDY_SECONDS = 1.0
 
 Later = Callable[[float, Callable[[], None]], object]
 """Calls back after some seconds, in the thread that writes."""
@@ -74,7 +75,7 @@ class HeldPen:
         self._scribe = scribe
         self._on_broken = on_broken
         self._later = later
-        self._flush_is_due = False
+        self._timer_runs = False
         self._lender = Lender(self._broke, self._given_back, self._wrote, Committer(self._commit_all))
         self._loans = 0
         self._closed = False
@@ -144,17 +145,20 @@ class HeldPen:
         return came
 
     def _wrote(self) -> None:
-        """What was committed lazily gets to the disk within a second."""
-        if not self._scribe.waits or self._flush_is_due:
+        """What was committed lazily gets to the disk within a second, and out of the redo log, whatever is under way.
+
+        As long as it is in the redo log, readers lay it over the files, and a crash would have it done again.
+        """
+        if self._timer_runs:
             return
-        if self._later is None:
+        if self._later is not None:
+            self._timer_runs = True
+            self._later(_FLUSH_SECONDS if self._scribe.waits else _TIDY_SECONDS, self._flush)
+        elif self._scribe.waits:
             self._flush()
-        else:
-            self._flush_is_due = True
-            self._later(_FLUSH_SECONDS, self._flush)
 
     def _flush(self) -> None:
-        self._flush_is_due = False
+        self._timer_runs = False
         if self.broken is not None or self._closed:
             return
         try:
@@ -162,8 +166,7 @@ class HeldPen:
         except (PenLost, RecoveryNeeded) as e:
             self._broke(e)
         else:
-            if not self._loans:
-                self._scribe.tidy()
+            self._scribe.tidy()
 
     def _given_back(self) -> None:
         """With nothing under way the redo log is trimmed, so that readers have little to lay over the files."""

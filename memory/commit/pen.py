@@ -43,7 +43,8 @@ sync that failed is never repeated, since the second one may succeed without the
 Rolling forward (`settle.py` decides, `recovery.py` acts) takes all records since the last checkpoint, also those whose
 files were written: after a power cut the file system may have kept the later and lost the earlier. Each file is found
 as it was before (apply), as it was after (leave), or neither: then a person edited it meanwhile, their version stays
-and what was due is kept beside it. Recovery changes nothing that it has not compared, so it can itself be interrupted
+and what was due is kept beside it. A file that is as it was before, but newer than the redo log, a person has put back:
+it stays just so. Recovery changes nothing that it has not compared, so it can itself be interrupted
 and run again.
 
 A record holds pieces of text, not whole files, and a piece can only be put into the version it was made for. So the
@@ -400,11 +401,11 @@ class Pen:
 
     def _rolled_forward(self, records: tuple[Record, ...]) -> Rollforward:
         try:
-            return roll_forward(self._workspace.root, records, self._disk)
+            return roll_forward(self._workspace.root, records, self._disk, written=self._redo.written)
         except OSError as e:
             if e.errno != errno.ENOSPC or not machine.drop_ballast(self._workspace.machine_room, self._disk):
                 raise
-            return roll_forward(self._workspace.root, records, self._disk)
+            return roll_forward(self._workspace.root, records, self._disk, written=self._redo.written)
 
     def _fence(self) -> None:
         if self._closed:

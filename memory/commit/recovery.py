@@ -11,7 +11,7 @@ from pathlib import Path
 from .. import files
 from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
-from ..view import read_file
+from ..view import read_with_time
 from .record import Addition, Record, Removal, Turn
 from .removal import clear_folders, take_out
 from .settle import Append, Chain, Chains, Fine, KeptBeside, Remove, Spared, Write, settle_file
@@ -27,38 +27,44 @@ class Rollforward:
     problems: list[Problem] = field(default_factory=list)
 
 
-def roll_forward(root: Path, records: Iterable[Record], disk: files.Disk) -> Rollforward:
-    """Bring every file to where the records say; raises OSError when the disk refuses, and can then be run again."""
+def roll_forward(root: Path, records: Iterable[Record], disk: files.Disk, *, written: int | None = None) -> Rollforward:
+    """Bring every file to where the records say; raises OSError when the disk refuses, and can then be run again.
+
+    `written` is the nanosecond at which the last record was: what is newer was put there by a person.
+    """
     done = Rollforward()
     chains = Chains()
     for record in records:
         chains.add(record)
     for path, chain in chains.by_path.items():
         try:
-            follow(root, path, chain, done, disk)
+            follow(root, path, chain, done, disk, written=written)
         except LinkLeadsOut as e:
             done.problems.append(Problem(path, 0, "link_leads_out", "error", e.message))
     return done
 
 
-def follow(root: Path, path: str, chain: Chain, done: Rollforward, disk: files.Disk) -> None:
+def follow(
+    root: Path, path: str, chain: Chain, done: Rollforward, disk: files.Disk, *, written: int | None = None
+) -> None:
     """Bring one file to where its chain of changes says, however often another program gets in between."""
     real = resolve(root, path)
     done.touched.add(real)
     _clear_tmp(path, real, [(tag, change) for tag, change in chain if not isinstance(change, Addition)], done, disk)
     tmp = files.tmp_name(real.name, chain[-1][0])
     for _ in range(_TRIES):
-        course = settle_file(path, chain, read_file(root, path))
+        data, at = read_with_time(root, path)
+        course = settle_file(path, chain, data, newer=written is not None and at > written)
         try:
             match course:
                 case Fine():
                     if isinstance(chain[-1][1], Removal):
                         clear_folders(root, path, disk)
                     return
-                case Write(data=data, before=before):
-                    files.swap(real, data, tmp=tmp, before=before, disk=disk)
-                case Append(data=data, size=size):
-                    files.append(real, data, expect_size=size, disk=disk)
+                case Write(data=new, before=before):
+                    files.swap(real, new, tmp=tmp, before=before, disk=disk)
+                case Append(data=new, size=size):
+                    files.append(real, new, expect_size=size, disk=disk)
                 case Remove(before=before):
                     if (root / path).is_symlink():  # a person put it there since, and what it leads to is theirs
                         _spare(path, chain[-1][0], done)

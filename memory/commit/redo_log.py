@@ -16,7 +16,10 @@ class SyncInDoubt(MemoryFault):
 
 
 class RedoLog:
-    """The open redo log of a workspace; `size` is that of its good records."""
+    """The open redo log of a workspace; `size` is that of its good records.
+
+    `written` is the nanosecond at which it was last written when it was read; None where that says nothing.
+    """
 
     def __init__(self, root: Path, workspace: str, disk: files.Disk) -> None:
         self._root = root
@@ -26,6 +29,7 @@ class RedoLog:
         self._fd: int | None = None  # kept open, so that no other file gets its inode
         self.size = 0
         self.synced = 0
+        self.written: int | None = None
 
     def read(self) -> Scan:
         """The records that are pending; changes nothing. Raises RedoDamaged, ForeignRedo or RoomUnfit."""
@@ -34,10 +38,14 @@ class RedoLog:
         if fd is not None:
             with os.fdopen(fd, "rb") as file:
                 data = file.read()
+                times = os.fstat(fd)
+                self.written = max(times.st_mtime_ns, times.st_ctime_ns)
         found = scan(data, REDO_LOG)
         accepted = read_room_file(self._root, ACCEPTED).decode("utf-8", "replace").strip()
         for record in found.records:
             check_origin(record, self._workspace, folder_name(self._root), accepted, REDO_LOG)
+            if record.folder != folder_name(self._root):
+                self.written = None  # a copy: its files are as old as the copying
         self.size = self.synced = len(data) - len(found.torn_tail)
         return found
 

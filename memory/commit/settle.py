@@ -1,7 +1,8 @@
 """How a file follows its records: from what stands there now and what was done to it, what is to be done. Pure.
 
-A file is as before (apply), as after (nothing to do), or neither: then a person has edited it, and their file stays.
-Lines that were added are asked for one by one. Rolling forward does what is said here, and a reader sees it done.
+A file is as before (apply), as after (nothing to do), or neither: then a person has edited it, and their file stays. It
+stays, too, where it is as before because a person put that back: then it is newer than the last record. Lines that were
+added are asked for one by one. Rolling forward does what is said here, and a reader sees it done.
 """
 
 from collections import Counter
@@ -70,15 +71,18 @@ Chain = Sequence[tuple[str, FileChange]]
 """All that was done to one file, oldest first, each with the id of its commit."""
 
 
-def settle_file(path: str, chain: Chain, now: bytes | None) -> Course:
-    """What is to become of one file, from all that was done to it and what stands there now; None if it is absent."""
+def settle_file(path: str, chain: Chain, now: bytes | None, *, newer: bool = False) -> Course:
+    """What is to become of one file, from all that was done to it and what stands there now; None if it is absent.
+
+    `newer` says that what stands there was written behind the last record.
+    """
     turns = [(commit, change) for commit, change in chain if not isinstance(change, Addition)]
     if turns:
-        return _turned(path, turns, now)
+        return _turned(path, turns, now, newer=newer)
     return _added(path, [change for _, change in chain if isinstance(change, Addition)], now)
 
 
-def _turned(path: str, chain: Sequence[tuple[str, Turn]], now: bytes | None) -> Course:
+def _turned(path: str, chain: Sequence[tuple[str, Turn]], now: bytes | None, *, newer: bool) -> Course:
     stands = None if now is None else sha256(now)
     done = max((k for k, (_, change) in enumerate(chain) if change.after == stands), default=None)
     start = 0 if done is None else done + 1
@@ -94,6 +98,8 @@ def _turned(path: str, chain: Sequence[tuple[str, Turn]], now: bytes | None) -> 
         version = change.after
     if version == stands:
         return Fine(path)
+    if newer:
+        return _kept(path, chain[start:], now)
     if data is not None:
         return Write(path, data, stands)
     assert stands is not None, "an absent file was to become absent, and that is fine"
@@ -152,12 +158,12 @@ class Chains:
         for change in record.files:
             self.by_path.setdefault(change.path, []).append((record.tag, change))
 
-    def overlay(self, path: str, now: bytes | None) -> bytes | None:
+    def overlay(self, path: str, now: bytes | None, *, newer: bool = False) -> bytes | None:
         """The file as it will be once the pending records are rolled forward."""
         chain = self.by_path.get(path)
         if chain is None:
             return now
-        match settle_file(path, chain, now):
+        match settle_file(path, chain, now, newer=newer):
             case Write(data=data):
                 return data
             case Append(data=data):

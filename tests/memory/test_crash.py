@@ -8,6 +8,7 @@ import errno
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from onepen.memory.change import Change, Put, Remove
 from onepen.memory.commit import machine
 from onepen.memory.commit.identity import ACCEPTED, folder_name, machine_mark
-from onepen.memory.commit.pen import AlreadyCommitted, Pen, RecoveryNeeded, Unfinished
+from onepen.memory.commit.pen import AlreadyCommitted, Durability, Pen, RecoveryNeeded, Unfinished
 from onepen.memory.files import is_tmp, sha256
 from onepen.memory.history import read_commits
 from onepen.memory.ids import CardId
@@ -451,3 +452,50 @@ def test_a_commit_needs_free_space_beforehand(start: Path, monkeypatch: pytest.M
         assert state(workspace.root) == old
         monkeypatch.undo()
         pen.commit(CHANGE)
+
+
+def put_back(root: Path, old: State) -> None:
+    """A person puts back what was there before, some time later."""
+    time.sleep(0.03)  # the kernel stamps files by a clock that ticks
+    for path in ("projects/kiln.md", "research/clay.md"):
+        (root / path).write_bytes(old[path])
+
+
+@pytest.mark.parametrize("durability", Durability)
+def test_what_a_person_put_back_behind_a_crash_stays(start: Path, durability: Durability) -> None:
+    """It is as it was before the commit, and yet it is theirs: a reader sees it, and recovery leaves it."""
+    old = state(start)
+    workspace, disk = again(start), BreakingDisk()
+    pen = Pen.open(workspace, CLOCK, disk=disk, durability=durability)
+    pen.commit(CHANGE)
+    disk.arm(1)
+    with suppress(Stopped):
+        pen.close()
+    put_back(workspace.root, old)
+    view = View(workspace)
+    assert view.cards(workspace.house, "research") == ("clay",)
+    assert view.bytes("projects/kiln.md") == old["projects/kiln.md"]
+    with Pen.open(workspace, CLOCK, disk=BreakingDisk()) as pen:
+        told = {p.path: p.kind for p in pen.recovered if p.kind.startswith("kept")}
+    assert told == {"projects/kiln.md": "kept_beside", "research/clay.md": "kept_instead"}
+    now = state(workspace.root)
+    assert [now[path] for path in ("projects/kiln.md", "research/clay.md")] == [
+        old["projects/kiln.md"],
+        old["research/clay.md"],
+    ]
+    assert now["projects/kiln.md.due-c2-k3x9ab"] == b"- fire at 1220\n"
+    assert now["projects/kiln/sales/launch.md"] == b"Launch.\n"
+
+
+def test_a_file_whose_time_is_in_the_future_is_brought_up_to_date_all_the_same(start: Path) -> None:
+    """As after a clock that was wrong: the time at which it changed on the disk is an older one."""
+    new = old_and_new(start)[1]
+    workspace, disk = again(start), BreakingDisk()
+    os.utime(workspace.root / "projects/kiln.md", (4_000_000_000, 4_000_000_000))
+    pen = Pen.open(workspace, CLOCK, disk=disk, durability=Durability.LAZY)
+    pen.commit(CHANGE)
+    disk.arm(1)
+    with suppress(Stopped):
+        pen.close()
+    Pen.open(workspace, CLOCK, disk=BreakingDisk()).close()
+    assert state(workspace.root) == new

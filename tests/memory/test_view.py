@@ -1,3 +1,4 @@
+import os
 import shutil
 from datetime import date
 from pathlib import Path
@@ -183,8 +184,9 @@ def test_what_a_pending_commit_removes_is_gone_for_readers(workspace: Workspace)
         pen.checkpoint()
         removes = (Remove("projects/kiln.md", sha256(data)),)
         pen.commit(Change(None, "x", "user:ana", removes=removes, log=(("removed", "kiln"),)))
-        card.write_bytes(data)  # as the disk may have it after a power cut
-        (workspace.root / "projects" / "_index.md").write_bytes(index)
+        for path, old in ((card, data), (card.with_name("_index.md"), index)):
+            path.write_bytes(old)  # as the disk may have it after a power cut
+            os.utime(path, (0, 0))
         view = View(workspace)
         assert view.cards(workspace.house, "projects") == ()
         assert view.bytes("projects/kiln.md") is None

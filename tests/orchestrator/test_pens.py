@@ -209,6 +209,26 @@ def test_a_lazy_pen_is_flushed_within_a_second_by_a_timer(make_service: MakeServ
     anyio.run(scene)
 
 
+@pytest.mark.parametrize("durability", Durability)
+def test_long_work_does_not_keep_what_was_committed_in_the_redo_log(
+    durability: Durability, make_service: MakeService, root: Path
+) -> None:
+    """Or readers would not see that a person put an earlier version back, and a crash would undo it."""
+    calls: list[Callable[[], None]] = []
+    view, clock = View(open_workspace(root)), FixedClock("2026-11-29T10:00:00+01:00")
+    with HeldPen.open(view, clock, wait=0.05, durability=durability, later=lambda _, call: calls.append(call)) as pen:
+        long = pen.take(Known())
+        make_service(pens=pen).log("one")
+        make_service(pens=pen).log("two")
+        assert (records(root), len(calls)) == (2, 1)
+        calls.pop()()
+        assert records(root) == 0
+        make_service(pens=pen).log("three")
+        calls.pop()()
+        assert records(root) == 0
+        long.close()
+
+
 def test_without_a_timer_what_is_committed_lazily_is_flushed_at_once(make_service: MakeService, root: Path) -> None:
     view, clock = View(open_workspace(root)), FixedClock("2026-11-29T10:00:00+01:00")
     with HeldPen.open(view, clock, wait=0.05, durability=Durability.LAZY) as pen:
