@@ -55,7 +55,7 @@ class PenLock:
 
     @classmethod
     def acquire(cls, workspace: Workspace, wait: float) -> "PenLock":
-        """Take the lock within `wait` seconds; raises PenHeld or NetworkFileSystem."""
+        """Take the lock within `wait` seconds; raises PenHeld, NetworkFileSystem, or an OSError that names the lock."""
         path = workspace.root / LOCK
         kind = network_file_system(path.parent)
         if kind is not None:
@@ -71,6 +71,10 @@ class PenLock:
                 if found is not None:
                     raise PenHeld(str(workspace.root), found) from None
                 # Somebody only looked who holds the lock, for a moment, or has just put it down.
+            except OSError as e:
+                if e.filename is None and e.errno is not None:
+                    raise OSError(e.errno, os.strerror(e.errno), str(path)) from e
+                raise
         raise PenHeld(str(workspace.root), noted_holder(workspace.root))
 
     def note(self, workspace: Workspace, since: datetime, disk: Disk) -> None:

@@ -20,6 +20,14 @@ def test_all_points_are_tried_and_those_that_did_harm_are_told() -> None:
     assert summary([*told, *told]) == ["kills: 6 tried (at least 6), 2 did harm"]
 
 
+def test_a_point_that_was_not_come_to_does_not_count() -> None:
+    with pytest.raises(AssertionError, match="1 kills were tried, 2 are promised"), Tally("kills", 2) as tally:
+        for what in ("a", "b"):
+            with tally.point(what):
+                if what == "b":
+                    tally.not_reached()
+
+
 def test_what_goes_wrong_elsewhere_is_not_swallowed() -> None:
     with pytest.raises(ZeroDivisionError), Tally("kills", 1) as tally, tally.point("a"):
         _ = 1 / 0

@@ -62,7 +62,7 @@ class Ground:
         assert (found - self.first) % group == 0 or found == self.last, f"{found} are there, of groups of {group}"
         if "OSError" in ended.kinds and ended.stage == "open":
             assert found == reached, f"said to have failed, and was committed: {ended.message}"
-        self.whole(root)
+        assert evidence.told(root, self.states[0]) == []
         on = self.hands.order(root, to=self.last)
         assert on.done, f"work doesn't go on: {on}"
         assert self.state_of(evidence.state(root), "at the end") == self.last

@@ -33,6 +33,10 @@ class Tally:
         except AssertionError as e:
             self.harmed.append(f"{what}\n    {str(e)[:1500]}")
 
+    def not_reached(self) -> None:
+        """The point just tried was never come to, so it counts for nothing: two runs need not make the same calls."""
+        self.ran -= 1
+
     def __enter__(self) -> "Tally":
         return self
 
