@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from ..memory.change import Change, Put
+from ..memory.change import Change
 from ..memory.clock import Clock
 from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen, PutRefused
 from ..memory.commit.pen import Durability as Durability
@@ -19,7 +19,7 @@ from ..memory.ids import AgentId, ClientId
 from ..memory.problem import Problem
 from ..memory.scaffold import Planned
 from ..memory.target import CardTarget
-from ..memory.text.card import CardEdit, CardExists, EditRefused
+from ..memory.text.card import CardExists, EditRefused
 from ..memory.text.clip import clip
 from ..memory.undoable import BuiltUpon, ChangedByHand, built_upon, check_undoable
 from ..memory.undone import puts_back, root_of
@@ -28,11 +28,12 @@ from ..memory.workspace import Space
 from ..staging.draft import Draft
 from ..staging.verdict import Accepted
 from . import door
+from .changes import listed_agent, new_agent, new_card, new_client, new_status
 from .committing import Lender as Lender
 from .committing import at_once
-from .drafted import change_of, edit_in, what_of
+from .drafted import change_of, own_change_of
 from .errors import IdIsTaken
-from .review.reviewer import CHECKS, Examined
+from .review.reviewer import Examined
 from .settings.redact import Known
 from .tasks.dossier import Dossier
 from .tasks.events import CommitRefused, Committed, Edited, Event
@@ -291,9 +292,7 @@ class Scribe:
         allow_secret: bool = False,
     ) -> Commit:
         """A new card with its index block; raises IdIsTaken or SecretRefused."""
-        edit = CardEdit(target, "create", text=text, title=title)
-        log = (("added", f"{target}: {title}"),)
-        change = Change(client=space.client, what=f"{target}: created", who=who, edit=edit, log=log, key=key)
+        change = new_card(space, target, title, text, who, key)
         with _taken("project" if target.shelf == "projects" else "research", target.card):
             return self._commit(change, allow_secret=allow_secret)
 
@@ -308,9 +307,7 @@ class Scribe:
         allow_secret: bool = False,
     ) -> Commit:
         """A new client's space; raises IdIsTaken when one of its files is there, or SecretRefused."""
-        puts = tuple(Put(p.path, p.data) for p in planned)
-        log = (("added", f"client {client}: {title}"),)
-        change = Change(client=client, what=f"clients/{client}: created", who=who, puts=puts, log=log, key=key)
+        change = new_client(client, title, planned, who, key)
         with _taken("client", client):
             return self._commit(change, allow_secret=allow_secret)
 
@@ -325,15 +322,7 @@ class Scribe:
         allow_secret: bool = False,
     ) -> Commit:
         """A new agent's definition and its line in the registry; raises IdIsTaken or SecretRefused."""
-        change = Change(
-            client=None,
-            what=f"{planned.path}: created",
-            who=who,
-            puts=(Put(planned.path, planned.data),),
-            registry=((agent, description),),
-            log=(("added", f"agent {agent}"),),
-            key=key,
-        )
+        change = new_agent(agent, planned, description, who, key)
         with _taken("agent", agent):
             return self._commit(change, allow_secret=allow_secret)
 
@@ -342,40 +331,15 @@ class Scribe:
 
         Raises EditRefused or SecretRefused.
         """
-        what = what_of(draft)
-        change = Change(
-            client=space.client,
-            what=what,
-            who=who,
-            edit=edit_in(draft, None),
-            index=draft.index if isinstance(draft.target, CardTarget) else (),
-            log=(("card", f"{what} ({who})"),),
-            key=key,
-            agent=who.partition(":")[2],
-            reviewer=CHECKS,
-            sources=draft.sources,
-        )
-        return self._once(space, change)
+        return self._once(space, own_change_of(space, draft, who, key))
 
     def set_status(self, space: Space, target: CardTarget, status: str, note: str, *, who: str, key: str) -> Written:
         """The status of a project, with a line in the day log; once for a key. Raises EditRefused or BadLogText."""
-        what = f"{target}: status {status}"
-        change = Change(
-            client=space.client,
-            what=what,
-            who=who,
-            status=(target, status),
-            log=(("status", f"{target.card} is {status}: {note}" if note.strip() else f"{target.card} is {status}"),),
-            key=key,
-            agent=who.partition(":")[2],
-            reviewer=CHECKS,
-        )
-        return self._once(space, change)
+        return self._once(space, new_status(space, target, status, note, who, key))
 
     def list_agent(self, agent: AgentId, description: str, who: str) -> Commit:
         """The block of an agent in the registry, for a definition that was put there by hand."""
-        what = f"agents/{agent}.md: listed"
-        return self._commit(Change(None, what, who, registry=((agent, description),), log=(("fixed", what),)))
+        return self._commit(listed_agent(agent, description, who))
 
     def seal(self, space: Space, who: str) -> Commit:
         """Seals past days of a space that have no seal yet, some at a time; raises NothingToChange without any."""

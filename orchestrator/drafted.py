@@ -4,9 +4,10 @@ from ..memory.change import Change, FileEntry, Put
 from ..memory.files import sha256
 from ..memory.target import CardTarget, FileTarget
 from ..memory.text.card import CardEdit
+from ..memory.workspace import Space
 from ..staging.draft import Draft, edit_of, file_bytes
 from ..staging.verdict import Accepted
-from .review.reviewer import file_entry
+from .review.reviewer import CHECKS, file_entry
 from .tasks.dossier import Dossier
 from .tasks.plan import DraftState
 
@@ -14,12 +15,13 @@ from .tasks.plan import DraftState
 def change_of(
     dossier: Dossier, state: DraftState, verdict: Accepted, draft: Draft, before: bytes | None, key: str
 ) -> Change:
-    what, agent = what_of(draft), dossier.sheet.agent
+    """An accepted draft: a card's edit, bound to its section as that was shown, or a file, bound to `before`."""
+    what, agent = _what(draft), dossier.sheet.agent
     return Change(
         client=dossier.space.client,
         what=what,
         who=f"agent:{agent}",
-        edit=edit_in(draft, verdict),
+        edit=_edit(draft, verdict.bound.section or None),
         puts=_puts(draft, before),
         index=draft.index if isinstance(draft.target, CardTarget) else (),
         files=_files(draft),
@@ -33,8 +35,25 @@ def change_of(
     )
 
 
-def edit_in(draft: Draft, verdict: Accepted | None) -> CardEdit | None:
-    shown = None if verdict is None else verdict.bound.section or None
+def own_change_of(space: Space, draft: Draft, who: str, key: str) -> Change:
+    """What an agent writes itself, and only the checks have looked at."""
+    what = _what(draft)
+    return Change(
+        client=space.client,
+        what=what,
+        who=who,
+        edit=_edit(draft, None),
+        index=draft.index if isinstance(draft.target, CardTarget) else (),
+        log=(("card", f"{what} ({who})"),),
+        key=key,
+        agent=who.partition(":")[2],
+        reviewer=CHECKS,
+        sources=draft.sources,
+    )
+
+
+def _edit(draft: Draft, shown: str | None) -> CardEdit | None:
+    """The edit; `shown` is the hash of the section as the reviewer saw it. A file of a project has none."""
     return None if isinstance(draft.target, FileTarget) else edit_of(draft, shown)
 
 
@@ -51,7 +70,7 @@ def _files(draft: Draft) -> tuple[FileEntry, ...]:
     return (FileEntry(draft.target.project, draft.target.path, file_entry(draft)),)
 
 
-def what_of(draft: Draft) -> str:
+def _what(draft: Draft) -> str:
     verb = {"create": "created", "append": "appended", "replace": "replaced", "remove": "removed"}[draft.edit]
     place = f" in {draft.section}" if draft.section else ""
     return f"{draft.target}: {verb}{place}"

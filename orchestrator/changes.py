@@ -1,0 +1,58 @@
+"""What a person or the main agent asks for as a change of memory: a card, a client, an agent, a status. Pure."""
+
+from collections.abc import Sequence
+
+from ..memory.change import Change, Put
+from ..memory.ids import AgentId, ClientId
+from ..memory.scaffold import Planned
+from ..memory.target import CardTarget
+from ..memory.text.card import CardEdit
+from ..memory.workspace import Space
+from .review.reviewer import CHECKS
+
+
+def new_card(space: Space, target: CardTarget, title: str, text: str, who: str, key: str | None) -> Change:
+    """A card that is made, with its block in the index."""
+    edit = CardEdit(target, "create", text=text, title=title)
+    log = (("added", f"{target}: {title}"),)
+    return Change(client=space.client, what=f"{target}: created", who=who, edit=edit, log=log, key=key)
+
+
+def new_client(client: ClientId, title: str, planned: Sequence[Planned], who: str, key: str | None) -> Change:
+    """The first files of a client's space."""
+    puts = tuple(Put(p.path, p.data) for p in planned)
+    log = (("added", f"client {client}: {title}"),)
+    return Change(client=client, what=f"clients/{client}: created", who=who, puts=puts, log=log, key=key)
+
+
+def new_agent(agent: AgentId, planned: Planned, description: str, who: str, key: str | None) -> Change:
+    """An agent's definition, with its block in the registry."""
+    return Change(
+        client=None,
+        what=f"{planned.path}: created",
+        who=who,
+        puts=(Put(planned.path, planned.data),),
+        registry=((agent, description),),
+        log=(("added", f"agent {agent}"),),
+        key=key,
+    )
+
+
+def listed_agent(agent: AgentId, description: str, who: str) -> Change:
+    """The block in the registry alone, for a definition that is there."""
+    what = f"agents/{agent}.md: listed"
+    return Change(None, what, who, registry=((agent, description),), log=(("fixed", what),))
+
+
+def new_status(space: Space, target: CardTarget, status: str, note: str, who: str, key: str) -> Change:
+    """A project's status, set by an agent on its own; `note` says why, in the day log."""
+    return Change(
+        client=space.client,
+        what=f"{target}: status {status}",
+        who=who,
+        status=(target, status),
+        log=(("status", f"{target.card} is {status}: {note}" if note.strip() else f"{target.card} is {status}"),),
+        key=key,
+        agent=who.partition(":")[2],
+        reviewer=CHECKS,
+    )
