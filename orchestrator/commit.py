@@ -29,8 +29,7 @@ from ..staging.draft import Draft
 from ..staging.verdict import Accepted
 from . import door
 from .changes import listed_agent, new_agent, new_card, new_client, new_status
-from .committing import Lender as Lender
-from .committing import at_once
+from .committing import Lender, at_once
 from .drafted import change_of, own_change_of
 from .errors import IdIsTaken
 from .review.reviewer import Examined
@@ -150,6 +149,7 @@ class Scribe:
         return (*(str(problem) for problem in self.recovered), *indexed)
 
     def reconcile(self, spaces: Sequence[Space]) -> None:
+        """Brings the indexes in line with cards that were edited by hand; what was committed for that is kept."""
         for space in spaces:
             with self._noting():
                 commit = self._pen.reconcile(space)

@@ -14,8 +14,8 @@ from ..memory.errors import MemoryFault
 from ..memory.history import Commit
 from ..memory.problem import Problem
 from ..memory.view import View
-from .commit import Durability, Lender, PenLost, RecoveryNeeded, Scribe
-from .committing import Committer
+from .commit import Durability, PenLost, RecoveryNeeded, Scribe
+from .committing import Committer, Lender
 from .settings.redact import Known
 from .witness import Witness
 

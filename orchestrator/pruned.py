@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from .results import Json
+
 Kind = Literal["staging", "transcripts", "history"]
-Json = dict[str, object]
 
 
 @dataclass(frozen=True)
