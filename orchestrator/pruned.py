@@ -46,7 +46,7 @@ class PrunedKind:
 
 @dataclass(frozen=True)
 class PruneResult:
-    """All of it; with `dry_run` nothing was removed."""
+    """The answer of `prune`: each kind that goes, or went; with `dry_run` nothing was removed."""
 
     kinds: tuple[PrunedKind, ...]
     notices: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class PruneResult:
 
 @dataclass(frozen=True)
 class RemovalResult:
-    """A client that goes, or went, with all that is in its space: `waiting` of its `drafts` waited for a person.
+    """A client that goes, or went, with all that is in its space: `waiting` are drafts that wait for a person.
 
     `commit` is the house's commit that holds its tombstone; None in rehearsal.
     """

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .memory.clock import SystemClock as SystemClock
     from .memory.errors import MemoryFault as MemoryFault
     from .memory.errors import OnepenError as OnepenError
+    from .memory.exam.remedy import Fix as Fix
     from .memory.history import Commit as Commit
     from .memory.history import TextChange as TextChange
     from .memory.holder import PenHeld as PenHeld
@@ -42,11 +43,19 @@ if TYPE_CHECKING:
     from .orchestrator.decision import Decision as Decision
     from .orchestrator.decision import DecisionResult as DecisionResult
     from .orchestrator.diagnosis import DoctorResult as DoctorResult
+    from .orchestrator.diagnosis import Fixed as Fixed
+    from .orchestrator.diagnosis import FixResult as FixResult
     from .orchestrator.errors import OrchestratorFault as OrchestratorFault
     from .orchestrator.gateway.account import Caps as Caps
+    from .orchestrator.kept import RenameResult as RenameResult
+    from .orchestrator.mirror.standing import MirrorView as MirrorView
     from .orchestrator.past import HistoryResult as HistoryResult
     from .orchestrator.past import UndoResult as UndoResult
     from .orchestrator.past import WhyResult as WhyResult
+    from .orchestrator.pruned import PrunedKind as PrunedKind
+    from .orchestrator.pruned import PruneResult as PruneResult
+    from .orchestrator.pruned import PruneWish as PruneWish
+    from .orchestrator.pruned import RemovalResult as RemovalResult
     from .orchestrator.requests import BrokeOff as BrokeOff
     from .orchestrator.requests import ChatBegun as ChatBegun
     from .orchestrator.requests import ChatRequest as ChatRequest
@@ -147,6 +156,9 @@ __all__ = [
     "Failed",
     "FileTarget",
     "Finding",
+    "Fix",
+    "FixResult",
+    "Fixed",
     "HistoryResult",
     "Hit",
     "Host",
@@ -156,6 +168,7 @@ __all__ = [
     "Limits",
     "MemoryFault",
     "Message",
+    "MirrorView",
     "Model",
     "ModelReply",
     "ModelRequest",
@@ -173,7 +186,12 @@ __all__ = [
     "Profile",
     "Progress",
     "ProgressLine",
+    "PruneResult",
+    "PruneWish",
+    "PrunedKind",
     "Refused",
+    "RemovalResult",
+    "RenameResult",
     "Reported",
     "Resolver",
     "SearchRequest",
@@ -224,6 +242,7 @@ __all__ = [
 _HOMES = {
     "memory.clock": ("Clock", "SystemClock"),
     "memory.errors": ("MemoryFault", "OnepenError"),
+    "memory.exam.remedy": ("Fix",),
     "memory.history": ("Commit", "TextChange"),
     "memory.holder": ("PenHeld",),
     "memory.ids": ("AgentId", "CardId", "ClientId", "DraftId", "TaskId"),
@@ -238,7 +257,7 @@ _HOMES = {
     "memory.workspace": ("Space", "Workspace", "find_workspace", "open_workspace"),
     "orchestrator.compose": ("build_service",),
     "orchestrator.decision": ("Decision", "DecisionResult"),
-    "orchestrator.diagnosis": ("DoctorResult",),
+    "orchestrator.diagnosis": ("DoctorResult", "FixResult", "Fixed"),
     "orchestrator.errors": ("OrchestratorFault",),
     "orchestrator.gateway.account": ("Caps",),
     "orchestrator.settings.load": ("load_setup",),
@@ -246,7 +265,10 @@ _HOMES = {
     "orchestrator.tally": ("UsageResult",),
     "orchestrator.settings.models": ("Models", "Resolver", "Served"),
     "orchestrator.chat.answer": ("TurnResult",),
+    "orchestrator.kept": ("RenameResult",),
+    "orchestrator.mirror.standing": ("MirrorView",),
     "orchestrator.past": ("HistoryResult", "UndoResult", "WhyResult"),
+    "orchestrator.pruned": ("PruneResult", "PruneWish", "PrunedKind", "RemovalResult"),
     "orchestrator.requests": (
         "BrokeOff",
         "ChatBegun",

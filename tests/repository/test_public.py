@@ -49,6 +49,15 @@ def test_type_checkers_are_told_the_same_names_from_the_same_modules() -> None:
     assert sorted(name for _, name in told) == onepen.__all__
 
 
+def test_what_the_service_takes_and_answers_is_public() -> None:
+    """Who calls a method has to be able to make what it takes, and to name what it gives."""
+    methods = [method for name, method in inspect.getmembers(onepen.Service, callable) if not name.startswith("_")]
+    hints = [str(hint) for method in methods for hint in inspect.get_annotations(method).values()]
+    named = {word for hint in hints for word in re.findall(r"\b\w+(?:Result|View|Wish|Request|Event)\b", hint)}
+    assert "DraftsResult" in named
+    assert named <= set(onepen.__all__)
+
+
 def test_a_name_that_is_not_public_is_an_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Pen'"):
         getattr(onepen, "Pen")  # noqa: B009 - a checker would refuse the plain form, as it should
