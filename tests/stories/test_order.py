@@ -30,7 +30,7 @@ LINES = (
     "onepen -C ws archive anagama --undo --client acme",
     "grep -q 'anagama.md#firing' ws/clients/acme/projects/_index.md",
     "onepen -C ws doctor",
-    Line("onepen -C ws prune --staging-older 0d", says="Nothing is to be pruned."),
+    Line("onepen -C ws prune --staging-older 0d", says="Nothing is to be pruned:"),
     "onepen -C ws show $STORY_D && onepen -C ws approve $STORY_D",
     f"{GIT} -C ws init -q; {GIT} -C ws add -A; {GIT} -C ws commit -qm all; git clone -q ws other",
     Line("onepen -C ws prune --client acme", 3, "onepen prune --client acme --confirm acme"),
