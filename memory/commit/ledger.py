@@ -56,15 +56,10 @@ class Ledger:
                     _read_on(log, file)
             self.highest = max(self.highest, log.highest)
 
-    def commit_of(self, space: Space, key: str) -> str | None:
-        """The commit of a space that has this key and was not undone."""
-        self.look(space)
-        return self.known(space, key)
-
     def known(
         self, space: Space, key: str, given: Sequence[str] = (), undoings: Mapping[str, str] | None = None
     ) -> str | None:
-        """The same, as the logs were when they were last looked at.
+        """The commit of a space that has this key and was not undone, by the logs as they were last looked at.
 
         `given` are commits with this key that are in no log yet, `undoings` those that undid another.
         """

@@ -98,7 +98,7 @@ MUTANTS = {
     "key-forgotten": Mutant(
         "nobody looks whether a key was committed before",
         "memory/commit/ledger.py",
-        "Ledger.commit_of = lambda self, space, key: self.look(space)",
+        "Ledger.known = lambda *args: None",
         "test_killed_at_a_system_call",
     ),
     "torn-tail-kept": Mutant(
@@ -129,7 +129,7 @@ MUTANTS = {
     "half-seen": Mutant(
         "readers don't see the records that are pending",
         "memory/commit/settle.py",
-        "Chains.overlay = lambda self, path, now: now",
+        "Chains.overlay = lambda self, path, now, **more: now",
         "test_killed_at_a_system_call",
     ),
     "failed-and-written": Mutant(
