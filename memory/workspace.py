@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 SETTINGS = "onepen.toml"
 _MAX_SETTINGS = 1 << 16
 SHELVES: tuple[Shelf, ...] = ("projects", "research")
+NOTES = ("SOUL.md", "USER.md", "PERSONA.md", "RULES.md", "OPS.md", "AGENTS.md", "BRIEF.md", "MEMORY.md")
+"""The texts beside the cards that a space may have."""
 
 
 class NoWorkspace(MemoryFault):

@@ -2,13 +2,19 @@
 
 from collections.abc import Sequence
 
-from ..memory.change import Change, Put
+from ..memory.change import Change, Put, Rename
+from ..memory.history import Commit
 from ..memory.ids import AgentId, ClientId
 from ..memory.scaffold import Planned
 from ..memory.target import CardTarget
 from ..memory.text.card import CardEdit
+from ..memory.text.clip import clip
+from ..memory.undone import puts_back, root_of
 from ..memory.workspace import Space
 from .review.reviewer import CHECKS
+
+MOST_WHAT = 160
+"""Characters of what a commit says that it did, where that repeats a text."""
 
 
 def new_card(space: Space, target: CardTarget, title: str, text: str, who: str, key: str | None) -> Change:
@@ -55,4 +61,26 @@ def new_status(space: Space, target: CardTarget, status: str, note: str, who: st
         key=key,
         agent=who.partition(":")[2],
         reviewer=CHECKS,
+    )
+
+
+def taken_back(
+    space: Space, undone: Commit, commits: Sequence[Commit], who: str, key: str | None, rename: Rename | None = None
+) -> Change:
+    """What takes a commit back by its text or, for one that renamed a card, by the `rename` that leads back.
+
+    `commits` are all of its space.
+    """
+    root = root_of(undone, commits)
+    verb = "done again" if puts_back(undone, commits) else "undone"
+    about = f"{clip(root.what, MOST_WHAT)} ({root.id}{f', draft {root.draft}' if root.draft else ''})"
+    return Change(
+        client=space.client,
+        what=f"{verb}: {about}",
+        who=who,
+        reverts=undone.changes if rename is None else (),
+        rename=rename,
+        undoes=undone.id,
+        log=((verb.replace(" ", "-"), about),),
+        key=key,
     )

@@ -22,13 +22,12 @@ from ..memory.target import CardTarget
 from ..memory.text.card import CardExists, EditRefused
 from ..memory.text.clip import clip
 from ..memory.undoable import BuiltUpon, ChangedByHand, built_upon, check_undoable
-from ..memory.undone import puts_back, root_of
 from ..memory.view import View
 from ..memory.workspace import Space
 from ..staging.draft import Draft
 from ..staging.verdict import Accepted
 from . import door
-from .changes import listed_agent, new_agent, new_card, new_client, new_status
+from .changes import MOST_WHAT, listed_agent, new_agent, new_card, new_client, new_status, taken_back
 from .committing import Lender, at_once
 from .drafted import change_of, own_change_of
 from .errors import IdIsTaken
@@ -38,8 +37,6 @@ from .tasks.dossier import Dossier
 from .tasks.events import CommitRefused, Committed, Edited, Event
 from .tasks.plan import DraftState, key_of
 from .witness import Witness
-
-_WHAT = 160
 
 Broken = PenLost | RecoveryNeeded
 """What ends a held pen: nothing more can be written with it."""
@@ -270,7 +267,7 @@ class Scribe:
         shared: bool = True,
     ) -> Commit:
         """The same, with one sync for all who want to commit at this moment."""
-        what = clip(f"[{kind}] {' '.join(text.split())}", _WHAT)
+        what = clip(f"[{kind}] {' '.join(text.split())}", MOST_WHAT)
         try:
             change = Change(client=space.client, what=what, who=who, log=((kind, text),), key=key)
             return await self._maybe_shared(change, shared, allow_secret=allow_secret)
@@ -368,20 +365,8 @@ class Scribe:
         Raises UndoneAlready, NotUndoable, BuiltUpon, ChangedByHand or SecretRefused.
         """
         check_undoable(undone, commits)
-        root = root_of(undone, commits)
-        verb = "done again" if puts_back(undone, commits) else "undone"
-        about = f"{clip(root.what, _WHAT)} ({root.id}{f', draft {root.draft}' if root.draft else ''})"
-        change = Change(
-            client=space.client,
-            what=f"{verb}: {about}",
-            who=who,
-            reverts=undone.changes,
-            undoes=undone.id,
-            log=((verb.replace(" ", "-"), about),),
-            key=key,
-        )
         try:
-            return self._commit(change, allow_secret=allow_secret)
+            return self._commit(taken_back(space, undone, commits, who, key), allow_secret=allow_secret)
         except EditRefused as e:
             later = built_upon(undone, commits)
             reason = e.message.removesuffix("; nothing was written")

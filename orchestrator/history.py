@@ -9,13 +9,12 @@ from ..memory.recall.why import Stands, brought, brought_in_part, brought_to_ind
 from ..memory.renamed import renamed_in
 from ..memory.undone import undone_of
 from ..memory.view import View
-from ..memory.workspace import SHELVES, Space
+from ..memory.workspace import NOTES, SHELVES, Space
 from .errors import BadRequest
 from .past import HistoryResult, WhyResult
 from .tasks.dossier import Scope
 from .views import written
 
-_NOTES = ("SOUL.md", "USER.md", "PERSONA.md", "RULES.md", "OPS.md", "AGENTS.md", "BRIEF.md", "MEMORY.md")
 _FEWEST = 3  # words that a sentence needs so that its lines are looked for one by one
 
 
@@ -145,7 +144,7 @@ def _texts(view: View, space: Space) -> Iterator[str]:
     for path in sorted(folder.glob("*/**/*")) if folder.is_dir() else ():
         if path.is_file() and not path.is_symlink() and path.suffix in (".md", ".txt", ".csv"):
             yield path.relative_to(space.root).as_posix()
-    yield from map(space.path, _NOTES)
+    yield from map(space.path, NOTES)
     if space.client is None:
         yield from (f"agents/{name}" for name in sorted(view.names("agents")) if name.endswith(".md"))
     for day in view.days(space):

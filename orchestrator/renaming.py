@@ -14,12 +14,11 @@ from ..memory.ids import BadId
 from ..memory.mention import mentions
 from ..memory.target import BadTarget, CardTarget, FileTarget, parse_target
 from ..memory.view import View
-from ..memory.workspace import SHELVES, Space
+from ..memory.workspace import NOTES, SHELVES, Space
 from .errors import NotMovable
 from .tasks.dossier import OPEN, dossiers
 
 _MOST_FILES = 5_000
-_NOTES = ("MEMORY.md", "USER.md", "BRIEF.md", "OPS.md", "PERSONA.md", "SOUL.md", "RULES.md", "AGENTS.md")
 
 
 def files_of(space: Space, target: CardTarget) -> tuple[str, ...]:
@@ -68,7 +67,7 @@ def _plain(target: CardTarget, path: str) -> bool:
 
 
 def _texts(view: View, space: Space, target: CardTarget) -> Iterator[str]:
-    yield from (space.path(name) for name in _NOTES)
+    yield from (space.path(name) for name in NOTES)
     for shelf in SHELVES:
         cards = view.cards(space, shelf)
         yield from (space.card_path(shelf, card) for card in cards if CardTarget(shelf, card) != target)

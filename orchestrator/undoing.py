@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from ..memory.change import Change
 from ..memory.clock import Clock
 from ..memory.history import Commit, read_commits
 from ..memory.ids import BadId, TaskId
 from ..memory.renamed import Renamed, renamed_in
 from ..memory.text.refusal import EditRefused
 from ..memory.undoable import BuiltUpon, NothingToUndo, built_upon, check_undoable, last_undoable
-from ..memory.undone import puts_back, root_of
+from ..memory.undone import root_of
 from ..memory.view import View
 from ..memory.workspace import Space
+from .changes import taken_back
 from .commit import Scribe
 from .history import find
 from .past import UndoResult
@@ -80,20 +80,9 @@ class Undoing:
         check_undoable(undone, commits)
         document = self._view.document(space, renamed.new)
         rename = renamed.back(None if document is None else document.title, files_of(space, renamed.new))
-        verb = "done again" if puts_back(undone, commits) else "undone"
-        about = f"{root_of(undone, commits).what} ({root_of(undone, commits).id})"
-        change = Change(
-            client=space.client,
-            what=f"{verb}: {about}",
-            who=self._who,
-            rename=rename,
-            undoes=undone.id,
-            log=((verb.replace(" ", "-"), about),),
-            key=key,
-        )
         modes = modes_of(space, rename)
         try:
-            commit = scribe.write(change)
+            commit = scribe.write(taken_back(space, undone, commits, self._who, key, rename))
         except EditRefused as e:
             later = built_upon(undone, commits)
             if later:

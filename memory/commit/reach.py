@@ -9,9 +9,8 @@ import re
 from ..ids import AgentId, BadId, ClientId
 from ..target import BadTarget, parse_target
 from ..tombstone import TOMBSTONES
-from ..workspace import inner_path
+from ..workspace import NOTES, inner_path
 
-_NOTES = frozenset({"SOUL.md", "USER.md", "RULES.md", "OPS.md", "AGENTS.md", "BRIEF.md", "MEMORY.md", "PERSONA.md"})
 _INDEXES = frozenset({"projects/_index.md", "research/_index.md", "agents/_index.md"})
 _AGENT = re.compile(r"agents/([^/]+)\.md")
 _DAY = re.compile(r"memory/(\d{4}-\d{2}-\d{2})\.md")
@@ -39,7 +38,7 @@ def may_remove(path: str) -> bool:
 
 
 def _in_space(path: str) -> bool:
-    if path in _NOTES or path in _INDEXES or path == "agents/RULES.md":
+    if path in NOTES or path in _INDEXES or path == "agents/RULES.md":
         return True
     if _LOG.fullmatch(path) or _DAY.fullmatch(path):
         return True

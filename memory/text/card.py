@@ -194,7 +194,7 @@ def _joint(before: str, existing: str, new: str, newline: str) -> str:
     if not existing:
         return joint
     lines = existing.removesuffix("\n").removesuffix("\r").split("\n")
-    if not lines[-1].strip() or _HEADING.match(lines[-1]) or _starts_line(new):
+    if not lines[-1].strip() or _starts_line(new) or (_HEADING.match(lines[-1]) and not _HEADING.match(new)):
         return joint
     run = len(lines) - 1
     while run > 0 and lines[run - 1].strip() and not _HEADING.match(lines[run - 1]):

@@ -74,12 +74,21 @@ class Outstanding:
     def _add(self, line: dict[str, object]) -> None:
         if self._root is None:
             return
-        if self._fd is None:
-            files.make_folder(self._root / FOLDER, within=self._root)
-            self._path = self._root / FOLDER / f"{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-            self._fd = files.open_log(self._path, most=_MOST)
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        while self._fd is None:
+            self._fd = self._begun(self._root)
         os.write(self._fd, json.dumps(line).encode() + b"\n")
+
+    def _begun(self, root: Path) -> int | None:
+        """A new file, locked; None where another process took it for abandoned in between, and removed it."""
+        files.make_folder(root / FOLDER, within=root)
+        self._path = root / FOLDER / f"{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        fd = files.open_log(self._path, most=_MOST)
+        with suppress(BlockingIOError):  # another process is looking whether it is locked
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if files.same_file(fd, self._path):
+                return fd
+        os.close(fd)
+        return None
 
 
 def left_behind(root: Path) -> Iterator[tuple[Path, tuple[Out, ...]]]:

@@ -194,6 +194,8 @@ class TestAppend:
             ("text\n\n", "text", ""),
             ("text\n", "\ntext", ""),
             ("text\n", "## New", "\n"),
+            ("# Barn\n", "## New", "\n"),
+            ("# Barn\n", "text", ""),
             ("text", "text", "\n\n"),
         ],
     )

@@ -1,11 +1,14 @@
 """A call that was out when its process died is booked by the next one, once, with the most that it may have cost."""
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+
+import pytest
 
 from onepen.memory.ids import ClientId
 from onepen.orchestrator.gateway.account import Account, Amount, Caps
@@ -67,3 +70,23 @@ def test_nothing_is_kept_where_there_is_no_workspace(tmp_path: Path) -> None:
     calls.returns(calls.leaves(ACCOUNT, "m", Amount(0.5)))
     calls.close()
     assert list(left_behind(tmp_path)) == []
+
+
+def test_a_file_that_was_taken_for_abandoned_while_it_was_made_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = fcntl.flock
+    removed: list[Path] = []
+
+    def late(fd: int, operation: int) -> None:
+        if not removed:
+            removed.append(next((tmp_path / FOLDER).iterdir()))
+            removed[0].unlink()
+        lock(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    calls = Outstanding(tmp_path)
+    calls.leaves(ACCOUNT, "m", Amount(0.5))
+    (file,) = (tmp_path / FOLDER).iterdir()
+    assert file != removed[0] and file.stat().st_size
+    calls.close()
