@@ -30,7 +30,8 @@ class Assignment:
 
     `target` is where the result should go, as a target's text (None: the worker names one); `project` is the id of the
     project that it is for; `feedback` is what a
-    reviewer said of the attempt before; `answer` means that a person asks and wants words, not a draft.
+    reviewer said of the attempt before; `answer` means that a person asks and wants words, not a draft. `commands` says
+    that a person allowed this agent to run commands.
     """
 
     task: TaskId
@@ -47,6 +48,7 @@ class Assignment:
     model: str = "offline"
     answer: bool = False
     project: str | None = None
+    commands: bool = False
 
     @property
     def inputs_folder(self) -> Path:
@@ -54,8 +56,13 @@ class Assignment:
 
     @property
     def drafts_folder(self) -> Path:
-        """The one folder that the worker writes."""
+        """The one folder that the worker writes, but for `work_folder` where it may run commands."""
         return self.folder / str(self.attempt) / "drafts"
+
+    @property
+    def work_folder(self) -> Path:
+        """Where commands run, with a private folder for temporary files in it; nothing of it is believed."""
+        return self.folder / str(self.attempt) / "work"
 
     @property
     def log(self) -> Path:
@@ -69,7 +76,12 @@ def hello(assignment: Assignment) -> wire.Hello:
     return wire.Hello(
         task=assignment.task,
         attempt=assignment.attempt,
-        agent=wire.AgentOnWire(id=agent.id, prompt=well_formed(agent.prompt), tools=tuple(sorted(agent.tools))),
+        agent=wire.AgentOnWire(
+            id=agent.id,
+            prompt=well_formed(agent.prompt),
+            tools=tuple(sorted(agent.tools)),
+            asks=tuple(sorted(agent.asks - agent.tools)),
+        ),
         text=well_formed(assignment.text),
         target=assignment.target,
         project=assignment.project,
@@ -81,6 +93,7 @@ def hello(assignment: Assignment) -> wire.Hello:
             space=str(assignment.space),
             inputs=str(assignment.inputs_folder),
             drafts=str(assignment.drafts_folder),
+            work=str(assignment.work_folder) if assignment.commands else None,
         ),
         limits=wire.WorkerLimits(seconds=limits.seconds, silence=limits.silence, turns=limits.turns),
         model=assignment.model,

@@ -74,6 +74,8 @@ class AgentOnWire(BaseModel):
     """The agent's own prompt: the body of its definition."""
     tools: tuple[str, ...]
     """The tools it may use; a call of another one must be refused."""
+    asks: tuple[str, ...] = ()
+    """Tools that its definition asks for and that no person has allowed."""
 
 
 class Folders(BaseModel):
@@ -88,7 +90,9 @@ class Folders(BaseModel):
     inputs: str
     """Copies of the task's inputs. Read only."""
     drafts: str
-    """The one folder that the worker writes."""
+    """The folder that the worker writes its drafts to."""
+    work: str | None = None
+    """Where commands run, and what they make lies; null: this agent may run none."""
 
 
 class WorkerLimits(BaseModel):
