@@ -147,9 +147,10 @@ def _asked(workspace: "Workspace", allowed: frozenset[str], dry_run: bool) -> Wi
     """Everything that the workspace wishes now: the table of its settings, then its agents by name."""
     from ...memory.errors import MemoryFault
     from ...memory.ids import AgentId, BadId
+    from ...memory.scaffold import shipped
     from ...memory.view import View
     from ...subagents.definition import parse_definition
-    from ..settings.trust import agent_wish, table_wish, together
+    from ..settings.trust import REVIEWER, agent_wish, table_wish, together
 
     settings, view = workspace.settings, View(workspace)
     found = [table_wish(settings)]
@@ -161,7 +162,8 @@ def _asked(workspace: "Workspace", allowed: frozenset[str], dry_run: bool) -> Wi
         except (BadId, MemoryFault):
             continue
         asks = parse_definition(agent, data.decode(errors="replace")).asks
-        found.append(agent_wish(settings.id, agent, data, asks))
+        judges = agent == REVIEWER and data != shipped(f"agents/{REVIEWER}.md").encode()
+        found.append(agent_wish(settings.id, agent, data, asks, judges=judges))
     wishes = tuple(wish for wish in found if wish is not None)
     title = settings.name or str(workspace.root)
     return Wishes(str(workspace.root), title, wishes, allowed & {w.sha256 for w in wishes}, together(wishes), dry_run)

@@ -23,6 +23,7 @@ from ...subagents.prompt import prefix_sha, system_blocks
 from ...subagents.toolinput import ToolInput, ToolRefused, parse_input
 from ..gateway.account import Account
 from ..settings.models import Served
+from ..settings.trust import REVIEWER as NAME
 from ..tasks.conversation import Conversation, Prefix
 from ..tasks.dossier import Dossier
 from ..tasks.lookup import Lookup
@@ -33,7 +34,7 @@ from .casefile import TooLong, case
 from .reviewer import Examined
 from .ruling import Opinion
 
-REVIEWER = AgentId("reviewer")
+REVIEWER = AgentId(NAME)
 TRIES = 2
 """How often the model may answer: once more, when its first answer can't be read."""
 
@@ -86,6 +87,15 @@ class _Verdict(ToolInput):
 
 
 @dataclass(frozen=True)
+class Appointed:
+    """Who judges the drafts of a task: a definition, the name of its model, and why its consent is only advice."""
+
+    definition: AgentDefinition
+    model: str
+    doubt: str = ""
+
+
+@dataclass(frozen=True)
 class _Unreadable:
     """Why a reply holds no verdict, and what the model is told."""
 
@@ -106,11 +116,12 @@ class Judge:
         dossier: Dossier,
         attempt: int,
         examined: Examined,
-        definition: AgentDefinition,
+        appointed: Appointed,
         served: Served,
         account: Account,
     ) -> Opinion:
         """What the model says of a draft of that attempt; raises what its call raises, or an OSError."""
+        definition = appointed.definition
         name = judged_by(served.model.name)
         lookup = Lookup(self._view, dossier.space, dossier.folder, dossier.sheet.inputs)
         try:
@@ -126,7 +137,7 @@ class Judge:
             if conversation.refusal is not None:
                 return Opinion(name, "none", f"the model refused to judge it{_quoted(conversation.refusal)}")
             if isinstance(found, _Verdict):
-                return Opinion(name, found.verdict, _plain(found.reason))
+                return Opinion(name, found.verdict, _plain(found.reason), appointed.doubt)
             message, why = found.answer, found.why
         return Opinion(name, "none", f"its answers held no verdict: {why}")
 

@@ -10,11 +10,15 @@ from .reviewer import CHECKS, Examined
 
 @dataclass(frozen=True)
 class Opinion:
-    """What a reviewing model says of a draft; `word` "none": it gave no verdict, and `reason` says why."""
+    """What a reviewing model says of a draft; `word` "none": it gave no verdict, and `reason` says why.
+
+    `doubt` says why its consent is advice and no more, whatever the policy asks for; "" where it counts.
+    """
 
     reviewer: str
     word: Literal["accept", "send_back", "refuse", "escalate", "none"]
     reason: str
+    doubt: str = ""
 
 
 def ruling(examined: Examined, opinion: Opinion | None = None) -> Verdict | None:
@@ -40,6 +44,8 @@ def _of_model(examined: Examined, opinion: Opinion, person: bool) -> Verdict:
     match opinion.word:
         case "accept" if person:
             return Escalated(who, bound, f"a person decides; {who} would accept it: {why}")
+        case "accept" if opinion.doubt:
+            return Escalated(who, bound, f"a person decides, since {opinion.doubt}; {who} would accept it: {why}")
         case "accept":
             return Accepted(who, bound, why)
         case "send_back":

@@ -14,10 +14,11 @@ from ..gateway.account import Caps
 from .setup import Setup
 
 if TYPE_CHECKING:
-    from ...memory.ids import AgentId
     from ...memory.settings import WishSettings, WorkspaceSettings
 
 Kind = Literal["wishes", "agent"]
+REVIEWER = "reviewer"
+"""The agent whose definition a reviewing model judges by."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,36 @@ def table_wish(settings: "WorkspaceSettings") -> Wish | None:
     return Wish("wishes", "onepen.toml", _sha("wishes", settings.id, said), _lines(settings.wishes))
 
 
-def agent_wish(workspace: str, agent: "AgentId", data: bytes, asks: frozenset[str]) -> Wish | None:
-    """What an agent's definition asks for by consent, bound to the file's bytes; None where it asks for nothing."""
-    if not asks:
+def agent_wish(workspace: str, agent: str, data: bytes, asks: frozenset[str], *, judges: bool = False) -> Wish | None:
+    """What an agent's definition asks for by consent, bound to the file's bytes; None where it asks for nothing.
+
+    `judges`: it is the reviewer, by other words than those that onepen ships.
+    """
+    lines = _asked(agent, asks, judges)
+    if not lines:
         return None
-    sha = _sha("agent", workspace, {"agent": str(agent), "file": hashlib.sha256(data).hexdigest()})
+    said = {"agent": str(agent), "file": hashlib.sha256(data).hexdigest(), **({"judges": True} if judges else {})}
+    sha = _sha("agent", workspace, said)
+    return Wish("agent", f"agents/{agent}.md", sha, lines)
+
+
+def believed(workspace: str, data: bytes, shipped: bytes, trusted: frozenset[str]) -> bool:
+    """Whether a reviewer's consent may stand for a person's: by the shipped words, or by some that the person allowed.
+
+    Whoever writes the definition of the reviewer decides what it says yes to, and a workspace can come from anywhere.
+    """
+    wish = agent_wish(workspace, REVIEWER, data, frozenset(), judges=True)
+    return data == shipped or (wish is not None and wish.sha256 in trusted)
+
+
+def _asked(agent: str, asks: frozenset[str], judges: bool) -> tuple[str, ...]:
+    """Each thing that an agent asks for in plain words."""
     tools = ", ".join(sorted(asks))
-    line = f"agent {agent} asks for {tools} (this version has no such tools; it is remembered for one that does)"
-    return Wish("agent", f"agents/{agent}.md", sha, (line,))
+    wanted = f"agent {agent} asks for {tools} (this version has no such tools; it is remembered for one that does)"
+    judging = (
+        f"agent {agent} judges drafts by words that onepen doesn't ship; with --review auto its yes stands for yours"
+    )
+    return (*((wanted,) if asks else ()), *((judging,) if judges else ()))
 
 
 def together(wishes: tuple[Wish, ...]) -> str:

@@ -24,7 +24,7 @@ from ...staging.verdict import Escalated, moved_on
 from ...subagents.definition import AgentDefinition
 from ..commit import Scribe, Written
 from ..gateway.account import Account
-from ..review.judge import REVIEWER, Judge, judged_by
+from ..review.judge import REVIEWER, Appointed, Judge, judged_by
 from ..review.reviewer import CHECKS, Examined, Reviewer
 from ..review.reviewfile import write_review
 from ..review.ruling import Opinion, ruling
@@ -42,8 +42,8 @@ from .workshop import Workshop
 T = TypeVar("T")
 Accounts = Callable[[Dossier, AgentId], Account]
 """On whose account an agent works for a task."""
-Judging = Callable[[Dossier, AgentDefinition], str]
-"""The name of the model that judges drafts of a task, by the reviewer's definition."""
+Judging = Callable[[Dossier], Appointed]
+"""Who judges the drafts of a task."""
 
 
 @dataclass
@@ -205,11 +205,12 @@ class Driver:
             book_reviews(dossier, draft.attempt, self._clock)
 
     async def _asked(self, dossier: Dossier, draft: DraftState, examined: Examined) -> Opinion:
-        definition = self._agents(REVIEWER)
-        served = self._models(self._judging(dossier, definition), definition, dossier.space.client)
+        appointed = self._judging(dossier)
+        definition = appointed.definition
+        served = self._models(appointed.model, definition, dossier.space.client)
         account = self._accounts(dossier, definition.id)
         judge = Judge(self._view, self._workshop, self._say)
-        return await judge.opinion(dossier, draft.attempt, examined, definition, served, account)
+        return await judge.opinion(dossier, draft.attempt, examined, appointed, served, account)
 
     async def _attempt(self, task: _Running, spawn: Spawn) -> None:
         """One attempt from its start in the journal to its end there, however it ends."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ...memory import snapshot
 from ...memory.ids import AgentId, CardId
+from ...memory.scaffold import shipped
 from ...memory.target import parse_target
 from ...memory.tokens import estimate
 from ...memory.workspace import Space
@@ -22,11 +23,12 @@ from ..gateway.spent import spent_on
 from ..premises import own
 from ..requests import DelegateRequest
 from ..results import DelegateResult, TaskView
+from ..review.judge import REVIEWER, Appointed
 from ..settings.announce import announced, never_paid
 from ..settings.caps import caps_in_force, ceiling
 from ..settings.choice import INHERIT, free, model_of
 from ..settings.models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
-from ..settings.trust import InForce
+from ..settings.trust import InForce, believed
 from ..stop import StopSign
 from ..usage import place as usage_place
 from ..usage import totals
@@ -285,12 +287,18 @@ class Work:
         spent = spent_on(dossier.space, dossier.task)
         return Account(dossier.space.client, dossier.task, agent, caps, spent, ceiling(limits, own, raised=raised))
 
-    def _judging(self, dossier: Dossier, definition: AgentDefinition) -> str:
-        """The task's own model, unless the reviewer's definition names another one."""
-        name = dossier.sheet.model
-        if free(name) or definition.model == INHERIT:
-            return name
-        return model_of(self._setup, None, definition, dossier.space.client)
+    def _judging(self, dossier: Dossier) -> Appointed:
+        """Who judges: with the task's own model, unless the reviewer's definition names another one."""
+        definition, name = self._agent(REVIEWER), dossier.sheet.model
+        if not free(name) and definition.model != INHERIT:
+            name = model_of(self._setup, None, definition, dossier.space.client)
+        path = f"agents/{REVIEWER}.md"
+        data, own = self._desk.view.bytes(path) or b"", shipped(path).encode()
+        if believed(self._workspace.settings.id, data, own, self._setup.trusted):
+            return Appointed(definition, name)
+        return Appointed(
+            definition, name, f"{path} is not as onepen ships it, and you have not allowed it (onepen trust)"
+        )
 
     def _found_again(self, dossier: Dossier) -> tuple[Dossier, tuple[str, ...]]:
         """A task as it can go on, and what a person should know; one that is at work here is left to its driver.

@@ -12,6 +12,7 @@ from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.commit import Scribe
 from onepen.orchestrator.gateway.account import Account, Caps
 from onepen.orchestrator.gateway.gateway import Gateway
+from onepen.orchestrator.review.judge import REVIEWER, Appointed
 from onepen.orchestrator.settings.models import Resolver
 from onepen.orchestrator.stop import StopSign
 from onepen.orchestrator.tasks.desk import Desk
@@ -68,7 +69,7 @@ class Office:
             self.workshop,
             Resolver(),
             lambda dossier, agent: Account(None, dossier.task, agent, Caps()),
-            lambda dossier, definition: dossier.sheet.model,
+            lambda dossier: Appointed(self._agent(REVIEWER), dossier.sheet.model),
             self._agent,
             scribe,
             lambda dossier, text, lasting=False: None,
