@@ -85,10 +85,12 @@ async def build_orchestrator(
     wait: float = 10.0,
     on_broken: Callable[[MemoryFault], None] = lambda _: None,
     setup: "Setup | None" = None,
+    models: "Callable[[Setup], Models] | None" = None,
 ) -> AsyncIterator[Orchestrator]:
     """Takes the pen of the workspace in `root` for as long as the context lasts, and serves any number of people.
 
-    `setup` is for requests that bring none: no setting is read from the environment or the person's config. `on_broken`
+    `setup` is for requests that bring none: no setting is read from the environment or the person's config. `models`
+    gives other models than those that a request's setup names. `on_broken`
     is told when the pen is lost or in doubt, and then the process has to end. Raises NoWorkspace, SettingsUnreadable,
     PenHeld after `wait` seconds, RedoDamaged or an OSError. Whether git is to follow is asked of the person's config at
     each commit.
@@ -122,7 +124,7 @@ async def build_orchestrator(
             clock=now,
             ids=RandomIds(),
             workshop=lambda: workshop,
-            models=lambda setup: _models(setup, workshop),
+            models=models or (lambda setup: _models(setup, workshop)),
             user=_user(),
             setup=lambda: setup or NOTHING,
             pens=pen,
