@@ -31,7 +31,8 @@ class Assignment:
     `target` is where the result should go, as a target's text (None: the worker names one); `project` is the id of the
     project that it is for; `feedback` is what a
     reviewer said of the attempt before; `answer` means that a person asks and wants words, not a draft. `commands` says
-    that a person allowed this agent to run commands.
+    that a person allowed this agent to run commands. `program` is the command line of somebody else's worker (empty:
+    ours). With `unsafe` the person has said that both may run where nothing confines them.
     """
 
     task: TaskId
@@ -49,6 +50,8 @@ class Assignment:
     answer: bool = False
     project: str | None = None
     commands: bool = False
+    program: tuple[str, ...] = ()
+    unsafe: bool = False
 
     @property
     def inputs_folder(self) -> Path:

@@ -1,0 +1,1 @@
+"""What a worker may touch, and how the system holds it to that."""
