@@ -7,6 +7,7 @@ from datetime import datetime
 
 from . import http
 from .asked import Asked
+from .caching import Taken
 from .faults import Refused, error_event, refused, told
 from .reply import Event, Reply, build, events
 from .rules import Counted, Fault, Rule
@@ -19,7 +20,8 @@ class Answer:
     """What goes over the wire: `head`, then `parts` with `pace` seconds between them.
 
     `ending` is what becomes of the connection afterwards: `keep` it, `close`, `reset`, or stay `silent` until the other
-    side leaves. `refuse` is for how many seconds no connection is taken.
+    side leaves. `refuse` is for how many seconds no connection is taken. `taken` is what a cache
+    counts as it begins.
     """
 
     status: int
@@ -31,6 +33,7 @@ class Answer:
     refuse: float = 0.0
     rule: int | None = None
     reply: Reply | None = None
+    taken: Taken | None = None
 
 
 def say_no(no: Refused, request_id: str, *, delay: float = 0.0, headers: Mapping[str, str] | None = None) -> Answer:

@@ -1,95 +1,88 @@
-"""A simple cache of prompts, as the API documents it: which part of a request is read, which is written.
+"""A cache of prompts, as the API documents it: which part of a request is read, which is written, and when.
 
-An entry is written at each mark, and only there. A mark reads the longest entry that lies at one of the 20 positions
-from itself backwards; calls of tools that follow each other are one position, and so are their results. An entry lives
-five minutes or an hour from its last use on. What comes after the last mark is neither read nor written, and so is a
-prefix that is too short.
+An entry is written at each mark and only there, and it can be read from the moment on at which the reply that wrote it
+begins: requests that come together read nothing of each other. A mark reads the longest entry that lies at one of 20
+steps from itself backwards. An entry lives five minutes or an hour from its last use on. What comes after the last mark
+is neither read nor written, and so is a prefix that is too short for the model.
 """
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .dialogue import canonical
-from .reply import estimate
-from .shape import MARK
+from .models import LEAST, LEAST_OF
+from .prompt import Position, positions
 
 LOOK_BACK = 20
 LIVES = {"5m": 300.0, "1h": 3600.0}
-RUNS = ("tool_use", "tool_result")
+
+Least = bool | int | Mapping[str, int]
+"""Tokens that a prefix needs: of all models, or of each by its id; True (and an id that is missing): those known."""
 
 
 @dataclass(frozen=True)
-class Position:
-    """A place at which a prompt may be cached up to: the hash and the tokens of all that comes until there."""
+class Taken:
+    """What a request takes from a cache and gives to it, in tokens; together they are the whole prompt.
 
-    sha: str
-    tokens: int
-    ttl: str | None
+    `plain` is neither read nor written. `entries` are what can be read once the reply has begun: hash and time to live.
+    """
+
+    plain: int
+    written: int
+    written_1h: int
+    read: int
+    entries: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass
 class Cache:
-    """What is cached, by its hash, with its end on the monotonic clock and its time to live."""
+    """What is cached, by its hash: when it ends, by the clock of those who ask, and its time to live."""
 
-    least: int = 1024
-    """Tokens that a prefix needs at least."""
+    least: Least = True
     entries: dict[str, tuple[float, str]] = field(default_factory=dict)
 
-    def use(self, body: Mapping[str, Any], now: float) -> tuple[int, int, int]:
-        """Tokens that are neither, written, and read; from here on the request's own prefixes are cached."""
+    def ask(self, body: Mapping[str, Any], now: float) -> Taken:
+        """What a request that comes now takes; what it reads lives on from now."""
         places = positions(body)
-        marked = [index for index, place in enumerate(places) if place.ttl and place.tokens >= self.least]
-        read = max((self._hit(places, index, now) for index in marked), default=0)
-        for index in marked:
-            ttl = places[index].ttl or "5m"
-            self.entries[places[index].sha] = (now + LIVES[ttl], ttl)
-        last = places[marked[-1]].tokens if marked else 0
-        return places[-1].tokens - max(last, read), max(0, last - read), read
+        enough = self._least(str(body.get("model")))
+        marked = [k for k, place in enumerate(places) if place.ttl and place.tokens >= enough]
+        hit = max((found for k in marked for found in self._hits(places, k, now)), default=-1)
+        for k in {*marked, hit}:
+            if 0 <= k <= hit and self._lives(places[k].sha, now):  # an entry is used with every longer one, too
+                self._use(places[k].sha, now)
+        read = places[hit].tokens if hit >= 0 else 0
+        last = max((places[k].tokens for k in marked), default=0)
+        hour = max((places[k].tokens for k in marked if places[k].ttl == "1h"), default=0)
+        written, written_1h = max(0, last - read), max(0, hour - read)
+        entries = tuple((places[k].sha, places[k].ttl or "5m") for k in marked)
+        return Taken(places[-1].tokens - max(last, read), written, written_1h, read, entries)
 
-    def _hit(self, places: Sequence[Position], mark: int, now: float) -> int:
-        for index in range(mark, max(-1, mark - LOOK_BACK), -1):
-            ends, ttl = self.entries.get(places[index].sha, (0.0, "5m"))
-            if ends > now:
-                self.entries[places[index].sha] = (now + LIVES[ttl], ttl)
-                return places[index].tokens
-        return 0
+    def begin(self, taken: Taken, now: float) -> None:
+        """The reply to that request begins: what it writes can be read."""
+        for sha, ttl in taken.entries:
+            if self._lives(sha, now):
+                self._use(sha, now)
+            else:
+                self.entries[sha] = (now + LIVES[ttl], ttl)
 
+    def _least(self, model: str) -> int:
+        known = next((tokens for name, tokens in LEAST_OF.items() if name in model), LEAST)
+        if isinstance(self.least, Mapping):
+            return self.least.get(model, known)
+        return known if self.least is True else self.least
 
-def positions(body: Mapping[str, Any]) -> list[Position]:
-    """Every position of a prompt in its order: tools, system, messages."""
-    found: list[Position] = []
-    so_far, tokens = hashlib.sha256(str(body.get("model")).encode()), 0
-    run = None
-    for block, where in _blocks(body):
-        plain = {name: value for name, value in block.items() if name != MARK}
-        so_far.update(json.dumps((where, plain)).encode())  # a cache sees the order of keys, too
-        tokens += estimate(plain)
-        kind = (where, block.get("type"))
-        mark = block.get(MARK)
-        ttl = mark.get("ttl", "5m") if isinstance(mark, dict) else None
-        if kind == run and kind[1] in RUNS:
-            before = found.pop()
-            ttl = ttl or before.ttl
-        found.append(Position(so_far.hexdigest(), tokens, ttl))
-        run = kind
-    if found and isinstance(whole := body.get(MARK), dict):
-        last = found.pop()
-        found.append(Position(last.sha, last.tokens, last.ttl or whole.get("ttl", "5m")))
-    return found or [Position("", 0, None)]
+    def _hits(self, places: Sequence[Position], mark: int, now: float) -> Iterator[int]:
+        """The longest entry that the mark finds, if there is one."""
+        for k in range(mark, -1, -1):
+            if places[mark].step - places[k].step >= LOOK_BACK:
+                return
+            if self._lives(places[k].sha, now):
+                yield k
+                return
 
+    def _lives(self, sha: str, now: float) -> bool:
+        return sha in self.entries and self.entries[sha][0] > now
 
-def _blocks(body: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], str]]:
-    """The blocks of a prompt, each with its part; the choice of a tool belongs to the messages."""
-    blocks: list[tuple[Mapping[str, Any], str]] = [(tool, "tools") for tool in body.get("tools") or []]
-    system = body.get("system") or []
-    listed = [{"type": "text", "text": system}] if isinstance(system, str) else system
-    blocks += [(block, "system") for block in listed]
-    choice = canonical(body.get("tool_choice"))
-    for message in body.get("messages") or []:
-        content = message["content"]
-        listed = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        blocks += [(block, f"{message['role']} {choice}") for block in listed]
-    return blocks
+    def _use(self, sha: str, now: float) -> None:
+        _, ttl = self.entries[sha]
+        self.entries[sha] = (now + LIVES[ttl], ttl)

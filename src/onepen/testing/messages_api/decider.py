@@ -9,7 +9,7 @@ from typing import Any
 
 from .answer import Answer, by_rule, say_no, whole
 from .asked import Asked, asked
-from .caching import Cache
+from .caching import Cache, Least, Taken
 from .dialogue import canonical
 from .faults import Refused, bad
 from .http import Request
@@ -33,10 +33,10 @@ class Decider:
         models: Sequence[str] | None = None,
         key: str | None = None,
         strict: bool = True,
-        cache: bool = False,
+        cache: Least = False,
     ) -> None:
         self.key = key
-        self._cache = Cache() if cache else None
+        self._cache = None if cache is False else Cache(cache)
         self._models = tuple(MODELS if models is None else models)
         self._kinds: set[str] = set()
         self._paused: set[str] = set()
@@ -72,10 +72,17 @@ class Decider:
             rule = (rule or Rule()).model_copy(update={"reply": (), "stop_reason": "max_tokens"})
         if rule is None or (to != "messages" and rule.fault is None):
             return self._without_rule(request, question, request_id)
-        answer = by_rule(rule, question, request.body, request_id, datetime.now(UTC), self._cached(rule, body, now))
+        taken = self._taken(rule, body, now)
+        counted = None if taken is None else _counted(taken)
+        answer = by_rule(rule, question, request.body, request_id, datetime.now(UTC), counted)
         if answer.reply is not None:
             self._remember(answer.reply)
-        return replace(answer, rule=number)
+        return replace(answer, rule=number, taken=taken)
+
+    def begins(self, answer: Answer, now: float) -> None:
+        """The answer goes out: what its request writes to the cache can be read from now on."""
+        if answer.taken is not None and self._cache is not None:
+            self._cache.begin(answer.taken, now)
 
     def _choose(self, question: Asked) -> tuple[int | None, Rule | None]:
         for k, rule in enumerate(self._rules):
@@ -97,12 +104,11 @@ class Decider:
         self._passed[number] = now
         return True
 
-    def _cached(self, rule: Rule, body: Mapping[str, Any], now: float) -> Counted | None:
-        """Input tokens as the cache counts them; a rule's own count comes first, and a fault before the reply."""
+    def _taken(self, rule: Rule, body: Mapping[str, Any], now: float) -> Taken | None:
+        """What the cache counts; a rule's own count comes first, and a fault before the reply."""
         if self._cache is None or rule.usage is not None or not rule.replies:
             return None
-        plain, written, read = self._cache.use(body, now)
-        return Counted(input=plain, cache_write=written, cache_read=read)
+        return self._cache.ask(body, now)
 
     def _remember(self, reply: Reply) -> None:
         """What the server has to take back as it said it."""
@@ -126,3 +132,7 @@ class Decider:
                     return say_no(Refused(404, "not_found_error", f"model: {name}"), request_id)
                 return whole(200, json.dumps(one_model(name)).encode(), request_id)
         return say_no(bad(f"no rule of the double fits request {question.n}, turn {question.turn}"), request_id)
+
+
+def _counted(taken: Taken) -> Counted:
+    return Counted(input=taken.plain, cache_write=taken.written, cache_write_1h=taken.written_1h, cache_read=taken.read)

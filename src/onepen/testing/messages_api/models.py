@@ -11,6 +11,11 @@ MODELS = (
 )  # fmt: skip
 OUTPUT_LIMIT = 64_000
 LINES = ("haiku", "sonnet", "opus")
+LEAST = 1_024
+LEAST_OF = {
+    "opus-4-5": 4_096, "opus-4-6": 4_096, "haiku-4-5": 4_096, "opus-4-7": 2_048, "opus-5-5": LEAST, "opus-5": 512,
+}  # fmt: skip
+"""Tokens from which on a prompt is cached, by what a model's name holds; sources differ, the newest stand in none."""
 
 
 def one_model(name: str) -> dict[str, Any]:

@@ -124,8 +124,9 @@ def _usage(counted: Counted, output: int, *, running: bool = False) -> dict[str,
         usage["service_tier"] = "standard"
         if counted.cache_write is not None:
             usage["cache_creation"] = {
-                "ephemeral_5m_input_tokens": counted.cache_write, "ephemeral_1h_input_tokens": 0
-            }  # fmt: skip
+                "ephemeral_5m_input_tokens": counted.cache_write - counted.cache_write_1h,
+                "ephemeral_1h_input_tokens": counted.cache_write_1h,
+            }
     return usage
 
 

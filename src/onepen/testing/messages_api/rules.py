@@ -64,6 +64,8 @@ class Counted(_Told):
     """Tokens that were neither read from nor written to a cache."""
     cache_write: int | None = 0
     """Tokens written to the cache."""
+    cache_write_1h: int = 0
+    """Those of them that it keeps for an hour."""
     cache_read: int | None = 0
     """Tokens read from the cache."""
     output: int = 0
@@ -212,8 +214,9 @@ class Script(_Told):
     """The one key that is taken; by default any is."""
     strict: bool = True
     """Whether requests are refused that the real API refuses."""
-    cache: bool = False
-    """Whether usage that a rule doesn't tell is counted by a simple cache; by default nothing is cached."""
+    cache: bool | int | dict[str, int] = False
+    """Whether usage that a rule doesn't tell is counted by a cache; a number is the least length of a cached prompt in
+    tokens, an object has one for each model."""
 
 
 def read_script(path: Path) -> Script:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +12,7 @@ from typing import IO
 
 from . import http
 from .answer import Answer
+from .caching import Least
 from .decider import ByHand, Decider
 from .rules import Rule, read_script
 from .seen import Seen
@@ -29,7 +30,8 @@ class MessagesApi:
     returns such a mapping, or None when it isn't its business. `models` are the ids that the server has; None means
     Claude's. `key` is the one key that is taken; by default any is. With `strict=False` requests are taken that the
     real API refuses. With `cache=True` the tokens of a reply whose rule tells none are counted as a cache would have
-    them. `record` is a file to which a line is added for each request.
+    them; a number is the least length of a cached prompt, a mapping has one for each model. `record` is a file to which
+    a line is added for each request. `clock` gives the seconds by which rules and the cache's lives go.
 
     `requests` holds what was asked; `most_at_once` is the largest number of requests that were being answered at one
     moment. What a function among the rules raises is raised again at the end of the block.
@@ -42,11 +44,13 @@ class MessagesApi:
         models: Sequence[str] | None = None,
         key: str | None = None,
         strict: bool = True,
-        cache: bool = False,
+        cache: Least = False,
         port: int = 0,
         record: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._decider = Decider(rules, models=models, key=key, strict=strict, cache=cache)
+        self._clock = clock
         self._port = port
         self._record_to = record
         self._record: IO[bytes] | None = None
@@ -171,9 +175,9 @@ class MessagesApi:
             writer.close()
 
     def _decide(self, request: http.Request, connection: int) -> Answer:
-        now, n = time.monotonic(), len(self.requests) + 1
-        answer = self._decider.decide(request, f"req_{n:06}", now)
-        seen = Seen(n, now, connection, request, answer.status, answer.rule)
+        n = len(self.requests) + 1
+        answer = self._decider.decide(request, f"req_{n:06}", self._clock())
+        seen = Seen(n, time.monotonic(), connection, request, answer.status, answer.rule)
         if self._record:
             self._record.write(json.dumps(seen.line()).encode() + b"\n")
             self._record.flush()
@@ -187,6 +191,7 @@ class MessagesApi:
             await asyncio.sleep(answer.delay)
         if answer.refuse:
             self._refuse(answer.refuse)
+        self._decider.begins(answer, self._clock())
         if answer.pace:
             writer.write(answer.head)
             for part in answer.parts:
