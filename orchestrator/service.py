@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..memory.clock import Clock
 from ..memory.workspace import Space, Workspace
+from .cancelled import CancelResult
 from .chat.answer import TurnResult
 from .clearing import Clearer
 from .decision import Decision, DecisionResult
@@ -145,6 +146,21 @@ class Service(Clearer):
             raise BadReason("send-back")
         self._refuse_secret(reason)
         return await self._work(setup, on_progress, stop, dry_run).send_back(ids, reason.strip())
+
+    def cancel(self, tasks: Sequence[str], *, dry_run: bool = False) -> CancelResult:
+        """Ends tasks: what they left waits for a person; raises NoSuchTask or AmbiguousId before anything is done."""
+        from .committing import at_once
+
+        return at_once(self.cancel_shared(tasks, dry_run=dry_run))
+
+    async def cancel_shared(self, tasks: Sequence[str], *, dry_run: bool = False) -> CancelResult:
+        """The same where they may be at work in this process: it waits until their workers have ended."""
+        from .tasks.cancel import Cancelling
+
+        if not tasks:
+            raise BadRequest("name at least one task", hint="onepen status")
+        workshop = None if self._pens is None else self._workshop()
+        return await Cancelling(self._desk(dry_run), workshop, self._who).cancel(tasks)
 
     async def turn(
         self,

@@ -41,9 +41,13 @@ class Pool(Protocol):
 
     async def run(self, assignment: Assignment, host: Host) -> Ending: ...
 
+    def stop(self, task: TaskId, attempt: int) -> None:
+        """End an attempt that runs: its worker is told, gets a moment, and `run` returns Stopped."""
+        ...
+
 
 class ProcessPool:
-    """A child process for each attempt, of our own worker or of the `command` given.
+    """A child process for each attempt: the program that its assignment names, else our own worker or `command`.
 
     `mask` takes secrets out of what a worker prints.
     """
@@ -58,10 +62,11 @@ class ProcessPool:
         files.make_folder(assignment.drafts_folder)
         append = partial(files.append, assignment.log, moved_is_gone=True)
         log = WorkerLog(append, assignment.limits.log_bytes, self._mask)
+        command = assignment.program or self._command
         try:
-            child = Child.start(self._command, child_environment(os.environ))
+            child = Child.start(command, child_environment(os.environ))
         except OSError as e:
-            return Failed(f"{self._command[0]}: the worker could not be started: {e.strerror}", None, None, 0.0)
+            return Failed(f"{command[0]}: the worker could not be started: {e.strerror}", None, None, 0.0)
         key = (assignment.task, assignment.attempt)
         try:
             self._running[key] = Supervision(assignment, host, child, log)

@@ -51,6 +51,7 @@ _TASKS = (
     f"{_FINDINGS}, path, commit}}], answer, usage: {{input, cache_write, cache_read, output}}, cost_usd, seconds, "
     "reason, created, left_out, target, model, inputs, stages?}], dry_run}"
 )
+_CANCELLED = _TASKS.replace("], dry_run}", "], notices, dry_run}")
 _DRAFTS = (
     f"{{drafts: [{{id, task, agent, client, target, status, provenance, {_FINDINGS}, created, sha256, path, edit, "
     "section, sources, commit, reason, stages, changed, diff?}]}"
@@ -182,6 +183,13 @@ ROWS: tuple[Row, ...] = (
         "Go on with a task that was interrupted; nothing that was answered is asked again.",
         ("onepen resume t3k9",),
         _TASKS,
+    ),
+    Row(
+        "cancel",
+        working.cancel,
+        "End tasks: their workers are told and ended; drafts that are there wait for you.",
+        ("onepen cancel t3k9", "onepen cancel t3k9 t4m2 --json"),
+        _CANCELLED,
     ),
     Row(
         "drafts",

@@ -7,6 +7,7 @@ from .terminal import Terminal
 from .text import count, one_line, visible, wrap
 
 if TYPE_CHECKING:
+    from ..cancelled import CancelResult
     from ..results import DelegateResult, DraftView, TaskView
 
 _GOOD = {"committed", "in_review", "answered"}
@@ -24,6 +25,11 @@ def made(result: "DelegateResult", terminal: Terminal) -> str:
     """Each task that was handed over, and where it can be looked at."""
     lines = [wrap(f"{task.task}  {task.agent}  {task.status}\n", terminal.columns) for task in result.tasks]
     return "".join(lines) + "Next: onepen status\n"
+
+
+def ended(result: "CancelResult", terminal: Terminal) -> str:
+    """Each task that was cancelled, with what it left."""
+    return "\n".join(_task(task, terminal) for task in result.tasks) + (_NOTHING if result.dry_run else "")
 
 
 def summary(task: "TaskView") -> str:

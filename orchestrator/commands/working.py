@@ -101,6 +101,20 @@ def resume(
     return run(shell, "resume", args, Place(dry_run, foreground))
 
 
+def cancel(
+    shell: Shell,
+    tasks: Annotated[list[str], typer.Argument(metavar="TASK", help="Tasks, or the beginnings of their ids.")],
+    dry_run: DryRun = False,
+) -> int:
+    from .tasks import ended
+
+    ids = given_ids(shell, tasks)
+    result = shell.write(lambda pen: pen.cancel(ids, dry_run=dry_run), dry_run=dry_run)
+    shell.notes(result.notices)
+    shell.answer(result, lambda: ended(result, shell.terminal))
+    return result.exit_code
+
+
 def send_back(
     shell: Shell,
     drafts: DraftArguments,

@@ -113,6 +113,12 @@ class Reject(Args):
     reason: str
 
 
+class Cancel(Args):
+    """Tasks to end; the answer comes when their workers have ended."""
+
+    tasks: tuple[str, ...]
+
+
 class PutRight(Args):
     """What `onepen doctor --fix` showed, and is to be put right."""
 
@@ -165,6 +171,7 @@ SHORT: Mapping[str, type[Args]] = {
     "remove_client": RemoveClient,
     "approve": Approve,
     "reject": Reject,
+    "cancel": Cancel,
     "fix": PutRight,
 }
 """Done in a moment, one after the other."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..service import Service
 
 
-_SHARED = frozenset({"log", "approve"})
-"""Calls of which several clients' share a sync when they come at the same time."""
+_SHARED = frozenset({"log", "approve", "cancel"})
+"""Calls that wait, for a sync that several clients' share or for a worker's end: meanwhile others are answered."""
 
 
 class Failure(Protocol):

@@ -15,6 +15,7 @@ from .protocol import Garbled, Line
 
 if TYPE_CHECKING:
     from ...memory.exam.remedy import Fix
+    from ..cancelled import CancelResult
     from ..chat.answer import TurnResult
     from ..decision import DecisionResult
     from ..diagnosis import FixResult
@@ -75,6 +76,9 @@ class Remote:
 
     def reject(self, ids: Sequence[str], reason: str, *, dry_run: bool = False) -> "DecisionResult":
         return cast("DecisionResult", self._short("reject", dry_run, ids=tuple(ids), reason=reason))
+
+    def cancel(self, tasks: Sequence[str], *, dry_run: bool = False) -> "CancelResult":
+        return cast("CancelResult", self._short("cancel", dry_run, tasks=tuple(tasks)))
 
     def fix(self, fixes: "tuple[Fix, ...]") -> "FixResult":
         return cast("FixResult", self._short("fix", False, fixes=fixes))

@@ -181,8 +181,8 @@ class Attempt:
                 sheet = self._dossier.sheet
                 after = sheet.seconds if kind == "time" else sheet.silence
                 return AttemptTimedOut(attempt, kind, after, self._facts(attempt), seconds)
-            case Stopped():
-                return AttemptLost(attempt, "it was stopped")
+            case Stopped(seconds=seconds):
+                return AttemptLost(attempt, "it was cancelled", self._facts(attempt), seconds)
             case Failed(reason=reason, seconds=seconds):
                 return AttemptFailed(attempt, reason, not refused, self._facts(attempt), seconds)
 

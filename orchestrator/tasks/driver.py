@@ -7,8 +7,9 @@ A task is seen through by one driver at a time. Whoever wants it to go on meanwh
 the driver at work reads the journal before each decision.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -32,6 +33,7 @@ from ..settings.models import Models
 from ..stop import StopSign
 from ..usage import Booking, book
 from .attempt import Attempt
+from .atwork import AtWork
 from .dossier import Dossier
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
 from .plan import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, due
@@ -51,6 +53,7 @@ class _Running:
     """A task that is worked on; `dossier` is replaced at each event."""
 
     dossier: Dossier
+    at_work: AtWork = field(default_factory=AtWork)
 
     def happened(self, event: Event) -> None:
         self.dossier = self.dossier.happened(event)
@@ -119,25 +122,25 @@ class Driver:
     async def _see_through(self, task: _Running) -> None:
         """The task to its end here, or, while another driver is at it, to the end that it comes to there."""
         at_work, id_ = self._workshop.at_work, task.dossier.task
-        while (done := at_work.get(id_)) is not None:
+        while (other := at_work.get(id_)) is not None:
             with anyio.CancelScope() as patience:
                 self._stop.listen(patience.cancel)
                 if self._stop.presses:
                     patience.cancel()
-                await done.wait()
+                await other.done.wait()
             if patience.cancelled_caught:
                 task.refresh()
                 return
         task.refresh()
-        at_work[id_] = anyio.Event()
+        task.at_work = at_work[id_] = AtWork()
         try:
             await self._work(task)
         finally:
-            at_work.pop(id_).set()
+            at_work.pop(id_).done.set()
 
     async def _work(self, task: _Running) -> None:
-        async with self._workshop.slots:
-            while True:
+        async with self._place(task) as given:
+            while given:
                 task.refresh()
                 instruction = _first(due(task.dossier.state))
                 if instruction is None or (isinstance(instruction, Spawn) and self._stop.presses):
@@ -152,12 +155,27 @@ class Driver:
         if task.dossier.state.drafts:
             self.notices += write_review(task.dossier, self._reviewer(task.dossier), self._clock.now())
 
+    @asynccontextmanager
+    async def _place(self, task: _Running) -> AsyncIterator[bool]:
+        """One of the places to work at, for as long as it lasts; False for a task that was cancelled meanwhile."""
+        given = False
+        with task.at_work.broken_off():
+            await self._workshop.slots.acquire()
+            given = True
+        try:
+            yield given
+        finally:
+            if given:
+                self._workshop.slots.release()
+
     async def _carry_out(self, task: _Running, instruction: Instruction) -> None:
         match instruction:
             case Spawn():
                 await self._attempt(task, instruction)
             case Review(draft=id_):
-                await self._review(task, id_)
+                with task.at_work.broken_off():
+                    await self._review(task, id_)
+                task.refresh()  # broken off, it leaves what broke it off
             case Commit(draft=id_, verdict=verdict):
                 draft = task.draft(id_)
                 reviewer = self._reviewer(task.dossier)
@@ -231,8 +249,10 @@ class Driver:
             self._clock,
             partial(self._say, dossier),
         )
+        stop = partial(self._workshop.pool.stop, dossier.task, spawn.attempt)
         try:
-            event = await _within(attempt.run(spawn), lambda e: AttemptFailed(spawn.attempt, _told(e), again=False))
+            with task.at_work.ended_by(stop):
+                event = await _within(attempt.run(spawn), lambda e: AttemptFailed(spawn.attempt, _told(e), again=False))
         except anyio.get_cancelled_exc_class():
             self._ended(task, AttemptLost(spawn.attempt, "it was stopped"))
             raise

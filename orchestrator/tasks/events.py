@@ -89,10 +89,15 @@ class AttemptTimedOut:
 
 @dataclass(frozen=True)
 class AttemptLost:
-    """The orchestrator died, or was told to stop, while the attempt was running."""
+    """The orchestrator died, or was told to stop, while the attempt was running.
+
+    One that was cancelled tells the `drafts` that it had left until then; any other is done again.
+    """
 
     attempt: int
     reason: str = "the orchestrator ended"
+    drafts: tuple[DraftFacts, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,7 @@ class Rebuilt:
 
 @dataclass(frozen=True)
 class Cancelled:
-    """A person asked to end it for good."""
+    """A person asked to end it; only their `Resumed` makes it go on."""
 
     reason: str = ""
 

@@ -35,6 +35,8 @@ person: when a person was quicker, its verdict comes late.
 **Undone.** A draft whose commit was undone waits for a person, as it did before: its key is free again, and it may be
 approved, changed or refused.
 
+**Cancelled.** The worker is told and ended, whatever it has left waits for a person, and nobody else is asked about it.
+
 **A damaged journal.** `Rebuilt` tells of the drafts that lay in the task's folder and that no readable line knew. They
 wait for a person, whatever was decided on them before; a new attempt starts only when a person asks for it again.
 
@@ -123,7 +125,8 @@ def due(state: TaskState) -> tuple[Instruction, ...]:
         if draft.status == "approved":
             found.append(Commit(draft.id, cast(Accepted, draft.verdict)))
         elif draft.status == "waiting":
-            found.append(AskPerson(draft.id) if draft.reviewed else Review(draft.id))
+            for_person = draft.reviewed or state.phase == "cancelled"
+            found.append(AskPerson(draft.id) if for_person else Review(draft.id))
     if state.phase == "queued":
         back = unanswered(state)
         feedback = "\n".join(f"{d.facts.name}: {d.reason}" for d in back) or None
@@ -229,7 +232,10 @@ def _lost(state: TaskState, event: Event) -> TaskState:
 
 def _stopped(state: TaskState, event: Event) -> TaskState:
     assert isinstance(event, AttemptReported | AttemptFailed | AttemptTimedOut | AttemptLost)
-    return replace(state, alive=0) if event.attempt == state.alive else state
+    if event.attempt != state.alive:
+        return state
+    whole = isinstance(event, AttemptReported) and event.complete
+    return _ended(state, event.drafts, event.seconds, incomplete="" if whole else CUT_SHORT)
 
 
 def _resumed(state: TaskState, event: Event) -> TaskState:

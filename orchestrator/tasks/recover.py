@@ -11,12 +11,14 @@ from ...memory.links import LinkLeadsOut
 from ...memory.view import View
 from ...memory.workspace import Space
 from ..chat.booking import end_cut_turns
+from ..review.reviewer import facts_of
 from .cutoff import book_cut_off
 from .desk import Desk
-from .dossier import NOT_OPENED, Dossier, open_dossier, task_ids
+from .dossier import NOT_OPENED, Dossier, added, open_dossier, task_ids
 from .events import AttemptEvent, AttemptLost, AttemptStarted, Judged, Rebuilt
 from .journal import mark_of
-from .settle import settle
+from .rebuild import rebuild
+from .settle import Settled, settle
 
 _START = mark_of(AttemptStarted)
 _ENDS = tuple(mark_of(kind) for kind in (*get_args(AttemptEvent), Rebuilt) if kind is not AttemptStarted)
@@ -60,12 +62,28 @@ def _book_reviews(desk: Desk, dossier: Dossier) -> None:
 
 
 def lost(desk: Desk, dossier: Dossier) -> Dossier:
-    """The dossier whose attempt, if one is alive by its journal, is lost: booked, and journalled as such."""
-    alive = dossier.state.alive
+    """The dossier whose attempt, if one is alive by its journal, is lost: booked, and journalled as such.
+
+    What it had left is looked at only if it was cancelled: else it is done again.
+    """
+    alive, state = dossier.state.alive, dossier.state
     if not alive:
         return dossier
     desk.book(dossier, alive)
-    return dossier.happened(AttemptLost(alive))
+    left = facts_of(desk.view, dossier, alive, len(state.drafts)) if state.phase == "cancelled" else ()
+    return dossier.happened(AttemptLost(alive, drafts=left))
+
+
+def found_again(desk: Desk, dossier: Dossier) -> tuple[Dossier, tuple[str, ...]]:
+    """A task that nobody is at work on, as it can go on, and what a person should know.
+
+    A damaged journal is rebuilt; an attempt that was alive when its orchestrator died is lost.
+    """
+    dossier, notices = rebuild(desk.view, dossier, rehearsed=desk.rehearsed)
+    dossier = Settled(desk.view).journal(dossier)
+    if not dossier.entries:
+        dossier.journal.append(added(dossier.sheet))
+    return lost(desk, dossier), notices
 
 
 def _touched(desk: Desk, space: Space) -> list[Dossier]:

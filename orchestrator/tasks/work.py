@@ -34,16 +34,14 @@ from ..usage import place as usage_place
 from ..usage import totals
 from ..views import draft_view, task_view
 from .desk import Desk
-from .dossier import Dossier, added, place_attempt
+from .dossier import Dossier, place_attempt
 from .driver import Driver
 from .events import Judged, Resumed
 from .naming import Ids, free_target, free_task
 from .plan import STOPPED, AskPerson, DraftState, due
 from .projects import project_of
-from .rebuild import rebuild
-from .recover import lost, recover
+from .recover import found_again, recover
 from .rehearsal import foretold
-from .settle import Settled
 from .waiting import Say
 from .workshop import Workshop
 
@@ -301,17 +299,8 @@ class Work:
         )
 
     def _found_again(self, dossier: Dossier) -> tuple[Dossier, tuple[str, ...]]:
-        """A task as it can go on, and what a person should know; one that is at work here is left to its driver.
-
-        A damaged journal is rebuilt; an attempt that was alive when its orchestrator died is lost.
-        """
-        if dossier.task in self._workshop.at_work:
-            return dossier, ()
-        dossier, notices = rebuild(self._desk.view, dossier, rehearsed=self._desk.rehearsed)
-        dossier = Settled(self._desk.view).journal(dossier)
-        if not dossier.entries:
-            dossier.journal.append(added(dossier.sheet))
-        return lost(self._desk, dossier), notices
+        """A task as it can go on, and what a person should know; one that is at work here is left to its driver."""
+        return (dossier, ()) if dossier.task in self._workshop.at_work else found_again(self._desk, dossier)
 
     def _result(
         self,

@@ -7,6 +7,7 @@ import anyio
 
 from ...memory.follow import Followed
 from ...memory.ids import TaskId
+from .atwork import AtWork
 
 if TYPE_CHECKING:
     from ...subagents.pool import Pool
@@ -18,7 +19,7 @@ SIDE_BY_SIDE = 8
 
 @dataclass
 class Workshop:
-    """One for the life of a process. `at_work` holds the tasks that a driver is seeing through, and when it is done.
+    """One for the life of a process. `at_work` holds the tasks that a driver is seeing through.
 
     `talking` holds the chats that are answering a message, `histories` what is known of each space's history.
     """
@@ -26,6 +27,6 @@ class Workshop:
     pool: "Pool"
     gateway: "Gateway"
     slots: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(SIDE_BY_SIDE))
-    at_work: dict[TaskId, anyio.Event] = field(default_factory=dict)
+    at_work: dict[TaskId, AtWork] = field(default_factory=dict)
     talking: set[str] = field(default_factory=set)
     histories: dict[str, Followed] = field(default_factory=dict)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .memory.workspace import Workspace as Workspace
     from .memory.workspace import find_workspace as find_workspace
     from .memory.workspace import open_workspace as open_workspace
+    from .orchestrator.cancelled import CancelResult as CancelResult
     from .orchestrator.chat.answer import TurnResult as TurnResult
     from .orchestrator.compose import build_service as build_service
     from .orchestrator.decision import Decision as Decision
@@ -131,6 +132,7 @@ __all__ = [
     "Block",
     "Bound",
     "BrokeOff",
+    "CancelResult",
     "Caps",
     "CardId",
     "CardTarget",
@@ -265,6 +267,7 @@ _HOMES = {
     "orchestrator.tally": ("UsageResult",),
     "orchestrator.settings.models": ("Models", "Resolver", "Served"),
     "orchestrator.chat.answer": ("TurnResult",),
+    "orchestrator.cancelled": ("CancelResult",),
     "orchestrator.kept": ("RenameResult",),
     "orchestrator.mirror.standing": ("MirrorView",),
     "orchestrator.past": ("HistoryResult", "UndoResult", "WhyResult"),

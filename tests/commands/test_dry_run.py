@@ -10,7 +10,7 @@ from onepen.testing.program import Program
 
 WRITING = {
     "init", "add client", "add project", "add agent", "add research", "log", "delegate", "resume", "send-back",
-    "approve", "reject", "undo", "trust", "ask", "archive", "prune", "rename", "doctor",
+    "approve", "reject", "undo", "trust", "ask", "archive", "prune", "rename", "doctor", "cancel",
 }  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from onepen.orchestrator.commands.table import ROWS, Row
 
 COMMANDS = {
     "init", "add client", "add project", "add agent", "add research", "status", "up", "down", "doctor", "ask", "chat",
-    "delegate", "resume", "drafts", "show", "edit", "approve", "reject", "send-back", "log", "search", "context",
-    "history", "undo", "why", "rename", "archive", "prune", "usage", "config show", "trust",
+    "delegate", "resume", "cancel", "drafts", "show", "edit", "approve", "reject", "send-back", "log", "search",
+    "context", "history", "undo", "why", "rename", "archive", "prune", "usage", "config show", "trust",
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from onepen.memory.commit.pen import Pen, PenLost
-from onepen.memory.ids import ClientId
+from onepen.memory.ids import ClientId, TaskId
 from onepen.memory.workspace import open_workspace
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import DelegateResult
@@ -37,6 +37,9 @@ class Endless:
         self._started(self.running)
         await anyio.sleep_forever()
         raise AssertionError
+
+    def stop(self, task: TaskId, attempt: int) -> None:
+        raise AssertionError("nobody cancels")
 
 
 def run(service: Service, *texts: str, stop: StopSign | None = None) -> DelegateResult:

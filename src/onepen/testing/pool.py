@@ -9,11 +9,12 @@ import anyio.from_thread
 import anyio.to_thread
 
 from onepen.memory import files
+from onepen.memory.ids import TaskId
 from onepen.memory.snapshot import load
 from onepen.subagents.drafting import Drafting
 from onepen.subagents.loop import Said, work
 from onepen.subagents.messages import Message
-from onepen.subagents.pool import Assignment, Ending, Failed, Host, Reported, RequestRefused
+from onepen.subagents.pool import Assignment, Ending, Failed, Host, Reported, RequestRefused, Stopped
 from onepen.subagents.prompt import first_message, prefix_sha, system_blocks, tools
 from onepen.subagents.reading import Reading
 from onepen.subagents.toolinput import ReportInput
@@ -29,8 +30,26 @@ class InProcessPool:
     def __init__(self, instead: Instead | None = None) -> None:
         self._instead = instead
         self.assignments: list[Assignment] = []
+        self._running: dict[tuple[TaskId, int], anyio.CancelScope] = {}
 
     async def run(self, assignment: Assignment, host: Host) -> Ending:
+        """The attempt's thread is left alone when it is stopped: it ends at its next question."""
+        started, key = anyio.current_time(), (assignment.task, assignment.attempt)
+        with anyio.CancelScope() as scope:
+            self._running[key] = scope
+            try:
+                return await self.made(assignment, host)
+            finally:
+                del self._running[key]
+        return Stopped(anyio.current_time() - started)
+
+    def stop(self, task: TaskId, attempt: int) -> None:
+        scope = self._running.get((task, attempt))
+        if scope is not None:
+            scope.cancel()
+
+    async def made(self, assignment: Assignment, host: Host) -> Ending:
+        """The attempt, unless it is stopped."""
         self.assignments.append(assignment)
         files.make_folder(assignment.drafts_folder)
         ending = None if self._instead is None else self._instead(assignment)
@@ -38,7 +57,7 @@ class InProcessPool:
             return ending
         started = anyio.current_time()
         try:
-            report = await anyio.to_thread.run_sync(_attempt, assignment, host)
+            report = await anyio.to_thread.run_sync(_attempt, assignment, host, abandon_on_cancel=True)
         except RequestRefused as e:
             return Failed(e.reason, None, None, anyio.current_time() - started)
         return Reported(report.summary, report.answer, report.complete is not False, anyio.current_time() - started)
