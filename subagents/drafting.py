@@ -24,31 +24,69 @@ from ..staging.secret import secrets_in
 from .draftname import draft_name, name_for, next_name, short_names
 from .reading import Reading, section_of
 from .toolinput import EditDraft, Entry, ProposeEdit, ToolRefused, WriteDraft
+from .workfolder import WorkFolder, short_sha
 
 MOST_DRAFTS = 64
 
+_DRAFTED = re.compile(r"\(file [^\n]*, ([0-9a-f]{16})\)\Z")
 _ANY_DAY = date(2000, 1, 1)  # a draft is tried on the card, and the day it is dated then doesn't matter
 
 
 class Drafting:
-    """Writes drafts into `folder`; `target` is where the task's result should go, if somebody said so."""
+    """Writes drafts into `folder`; `target` is where the task's result should go, if somebody said so.
 
-    def __init__(self, folder: Path, reading: Reading, target: str | None) -> None:
+    `work` is where commands leave their files, None where none may be run; `project` is what the task is for.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        reading: Reading,
+        target: str | None,
+        work: WorkFolder | None = None,
+        project: str | None = None,
+    ) -> None:
         self._folder = folder
         self._reading = reading
         self._target = target
+        self._work = work
+        self._project = project
         self.names: list[str] = []
         """Drafts written by this worker, in order."""
 
-    def write(self, given: WriteDraft) -> str:
-        """Write a draft as the tool `write_draft` describes it; what came of it, for the model."""
+    def write(self, given: WriteDraft, again: str | None = None) -> str:
+        """Write a draft as the tool `write_draft` describes it; what came of it, for the model.
+
+        With `file` the text is that of a file of the work folder. `again` is the hash of what an earlier attempt
+        took from there for the same call: what lies there now may be of a later command.
+        """
+        if given.file is None:
+            return self._write_text(given)
+        if self._work is None:
+            raise ToolRefused("write_draft: file: there is no work folder, since this agent may run no commands")
+        data = None if again is None else self._work.drafted(again)
+        if data is None:
+            data = self._work.take(given.file)
+        done = self._write_text(self._of_file(given, data.decode()), given.text)
+        return f"{done} (file {shown(given.file)}, {short_sha(data)})"
+
+    def _of_file(self, given: WriteDraft, text: str) -> WriteDraft:
+        """The same draft with the file's text; without a target, a file of the task's project under its own name."""
+        target = given.target
+        if target is None and self._target is None:
+            if self._project is None:
+                raise ToolRefused("write_draft: file: say where it goes, as target projects/<id>/<path>")
+            target = f"projects/{self._project}/{(given.file or '').rpartition('/')[2]}"
+        return given.model_copy(update={"text": text, "target": target, "file": None})
+
+    def _write_text(self, given: WriteDraft, note: str = "") -> str:
         target = self._where(given)
         sources = given.sources or ()
         if isinstance(target, FileTarget):
             before = self._reading.text(target)
             change = CardEdit(_card_of(target), "create" if before is None else "replace", text=_whole(before, given))
             entries = self._entries(given.index or (), parse_document(change.text), target, None)
-            return self._put(given.name, target, change, entries, sources)
+            return self._put(given.name, target, change, entries, sources, note)
         before = self._seen(target)
         edit = given.edit or _edit(target, before, given)
         section = given.section
@@ -94,7 +132,8 @@ class Drafting:
         place = find_once(text, given.old_text, 0, len(text), f"the text of {name}")
         changed = text[: place.start] + given.new_text + text[place.end :]
         if isinstance(draft.target, FileTarget):
-            self._write_file(name, draft.target, changed, draft.index, draft.sources)
+            note = "" if draft.file is None else draft.body.partition("\n")[2]
+            self._write_file(name, draft.target, changed, draft.index, draft.sources, note)
             return f"{name}: changed"
         before = edit_of(draft, None)
         change = CardEdit(before.target, before.kind, before.section, before.old_text, changed, before.title)
@@ -166,6 +205,7 @@ class Drafting:
         change: CardEdit,
         entries: Sequence[IndexEntry],
         sources: Sequence[str],
+        note: str = "",
     ) -> str:
         """Write a draft under the name wanted, or one made of its target; an equal one is left as it is."""
         made = change.section if change.kind in ("replace", "remove") else None
@@ -177,7 +217,7 @@ class Drafting:
         if name not in self.names and len(self.names) >= MOST_DRAFTS:
             raise ToolRefused(f"{name}: a task has at most {MOST_DRAFTS} drafts; put it into one of them")
         if isinstance(target, FileTarget):
-            done = self._write_file(name, target, change.text, entries, sources)
+            done = self._write_file(name, target, change.text, entries, sources, note)
         else:
             done = self._write(name, self._rendered(target, change, entries, sources))
         if not done:
@@ -219,9 +259,17 @@ class Drafting:
         return "external" if self._reading.external else "agent"
 
     def _write_file(
-        self, name: str, target: FileTarget, text: str, entries: Sequence[IndexEntry], sources: Sequence[str]
+        self,
+        name: str,
+        target: FileTarget,
+        text: str,
+        entries: Sequence[IndexEntry],
+        sources: Sequence[str],
+        note: str = "",
     ) -> bool:
-        """A file of a project: Markdown is the draft's body, anything else lies beside its draft."""
+        """A file of a project: Markdown is the draft's body, anything else lies beside its draft, whose body then is
+        a note to who reviews it.
+        """
         edit: EditKind = "create" if self._reading.text(target) is None else "replace"
         change = CardEdit(_card_of(target), edit, text=text)
         if target.path.endswith(".md"):
@@ -230,7 +278,7 @@ class Drafting:
         raw = render_draft(
             target=target,
             edit=edit,
-            body=f"The file lies beside this draft: {beside}\n",
+            body=f"The file lies beside this draft: {beside}\n" + (f"\n{note.strip()}\n" if note.strip() else ""),
             index=entries,
             sources=sources,
             provenance=self._provenance(),
@@ -279,6 +327,12 @@ class Drafting:
         """The name wanted, or that of a draft which differs from it only in case; raises ToolRefused."""
         name = draft_name(wanted)
         return next((one for one in self.names if one.lower() == name.lower()), name)
+
+
+def drafted_in(result: str) -> str | None:
+    """The hash of what a result of `write_draft` says was taken from a file; None if it says nothing of one."""
+    found = _DRAFTED.search(result)
+    return None if found is None else found[1]
 
 
 def _edit(target: CardTarget | NoteTarget, before: str | None, given: WriteDraft) -> EditKind:

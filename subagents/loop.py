@@ -5,7 +5,7 @@ Small models never end a loop by themselves, so it ends on the tool `report`; on
 once, then its words are the report.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -44,10 +44,11 @@ Failing = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Said:
-    """What the model said, and why it stopped."""
+    """What the model said, and why it stopped; `done` are results that an earlier attempt had for calls of it."""
 
     content: tuple[Block, ...]
     stop_reason: str
+    done: tuple[ToolResult, ...] = ()
 
     @property
     def calls(self) -> tuple[ToolUse, ...]:
@@ -66,6 +67,7 @@ class Tools(Protocol):
     @property
     def drafts(self) -> tuple[str, ...]: ...
     def run(self, use: ToolUse) -> ToolResult: ...
+    def remember(self, done: Iterable[ToolResult]) -> None: ...
 
 
 def work(first: Message, ask: Callable[[tuple[Message, ...]], Said], tools: Tools, turns: int) -> ReportInput:
@@ -78,6 +80,7 @@ def work(first: Message, ask: Callable[[tuple[Message, ...]], Said], tools: Tool
     failed, called = InARow(), InARow()
     for _ in range(turns):
         said = ask((delta,))
+        tools.remember(said.done)
         failing: Failing = ()
         if said.stop_reason == "refusal":
             return _unfinished(f"the model refused to go on{_quoted(said.text)}", tools)

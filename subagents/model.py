@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from .messages import Block, Message, message_dict
+from .messages import Block, Message, ToolResult, message_dict
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ class ModelReply:
     """What a model said; `stop_reason` is the API's word, also one that isn't known yet.
 
     `cost_usd` is in US dollars, None where the model's price is unknown. `details` is what the server said of a stop,
-    such as why the model refused; "" for nothing.
+    such as why the model refused; "" for nothing. `done` are results that an earlier attempt of the task had for calls
+    of this reply, which must not be made again.
     """
 
     content: tuple[Block, ...]
@@ -89,6 +90,7 @@ class ModelReply:
     model: str
     cost_usd: float | None = 0.0
     details: str = ""
+    done: tuple[ToolResult, ...] = ()
 
     @property
     def message(self) -> Message:

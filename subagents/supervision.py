@@ -167,7 +167,12 @@ class Supervision:
                 if isinstance(message, wire.ModelRequested):
                     said = await self._host.model(message.delta, message.prefix_sha, self._paused)
                     reply = wire.ModelReplied(
-                        task=task, attempt=attempt, id=message.id, content=said.content, stop_reason=said.stop_reason
+                        task=task,
+                        attempt=attempt,
+                        id=message.id,
+                        content=said.content,
+                        stop_reason=said.stop_reason,
+                        done=said.done,
                     )
                 else:
                     content, is_error = await self._host.tool(message.name, message.input)

@@ -44,9 +44,15 @@ class Entry(ToolInput):
     keywords: list[str] | None = None
 
 
+class RunCommand(ToolInput):
+    command: str
+    seconds: int | None = Field(default=None, ge=1)
+
+
 class WriteDraft(ToolInput):
     text: str
     target: str | None = None
+    file: str | None = None
     edit: Literal["create", "append", "replace", "remove"] | None = None
     section: str | None = None
     old_text: str | None = Field(default=None, validation_alias=AliasChoices("old_text", "old_str"))

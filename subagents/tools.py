@@ -1,9 +1,10 @@
 """The toolbox of a worker: runs what the model asks for, and turns every refusal into a result that the model reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from ..memory.errors import OnepenError
-from .drafting import Drafting
+from .drafting import Drafting, drafted_in
 from .messages import ToolResult, ToolUse, well_formed
 from .reading import Reading
 from .toolinput import (
@@ -12,21 +13,39 @@ from .toolinput import (
     ReadCard,
     ReadInput,
     ReportInput,
+    RunCommand,
     Search,
     ToolRefused,
     WriteDraft,
     parse_input,
 )
 
+if TYPE_CHECKING:
+    from .running import Running
+
 Ask = Callable[[str, Mapping[str, object]], tuple[str, bool]]
 """Has a tool answered by the orchestrator: its name and input, then what it says and whether that is an error."""
 
 
 class Toolbox:
-    """The tools that one agent may use, `allowed`; `report` is filled once the model has called that tool."""
+    """The tools that one agent may use, `allowed`; `report` is filled once the model has called that tool.
 
-    def __init__(self, allowed: frozenset[str], reading: Reading, drafting: Drafting, ask: Ask) -> None:
-        self._allowed = allowed | {"report"}
+    `running` is None where no command may be run; `asks` are tools that the agent's definition asks for in vain.
+    """
+
+    def __init__(
+        self,
+        allowed: frozenset[str],
+        reading: Reading,
+        drafting: Drafting,
+        ask: Ask,
+        running: "Running | None" = None,
+        asks: frozenset[str] = frozenset(),
+    ) -> None:
+        self._allowed = (allowed | {"report"}) - (frozenset({"run_command"}) if running is None else frozenset())
+        self._asks = asks
+        self._running = running
+        self._done: dict[str, ToolResult] = {}
         self._reading = reading
         self._drafting = drafting
         self._ask = ask
@@ -36,6 +55,7 @@ class Toolbox:
             "read_card": self._read_card,
             "read_input": self._read_input,
             "report": self._report,
+            "run_command": self._run_command,
             "search": self._search,
             "write_draft": lambda given: drafting.write(parse_input("write_draft", WriteDraft, given)),
         }
@@ -46,9 +66,19 @@ class Toolbox:
         """Names of the drafts written so far."""
         return tuple(self._drafting.names)
 
+    def remember(self, done: Iterable[ToolResult]) -> None:
+        """Results that an earlier attempt had for calls which are about to be made: no command is run twice."""
+        self._done |= {result.tool_use_id: result for result in done}
+
     def run(self, use: ToolUse) -> ToolResult:
         """The result of one call; what can't be done is an error result with the reason."""
+        done = self._done.get(use.id)
+        if done is not None and (done.is_error or use.name == "run_command"):
+            return done
         try:
+            if done is not None and use.name == "write_draft":
+                wanted = parse_input("write_draft", WriteDraft, use.input)
+                return ToolResult(use.id, self._drafting.write(wanted, drafted_in(done.content)))
             content = self._tool(use.name)(use.input)
         except OnepenError as e:
             return ToolResult(use.id, well_formed(e.message), is_error=True)
@@ -59,6 +89,11 @@ class Toolbox:
         mine = ", ".join(sorted(self._allowed & self._known.keys()))
         if tool is None:
             raise ToolRefused(f"there is no tool {name[:64]!r}; yours are: {mine}")
+        if name not in self._allowed and name in self._asks:
+            raise ToolRefused(
+                f"{name}: not allowed: this agent asks for it, and the person has not said yes (onepen trust); go on "
+                "without it, and say in the report what it was needed for"
+            )
         if name not in self._allowed:
             raise ToolRefused(f"{name}: this agent may not use it; its definition gives it: {mine}")
         return tool
@@ -81,6 +116,10 @@ class Toolbox:
         if "inputs/" in content:
             self._reading.external = True
         return content
+
+    def _run_command(self, given: object) -> str:
+        assert self._running is not None  # else it is not among what is allowed
+        return self._running.run(parse_input("run_command", RunCommand, given))
 
     def _report(self, given: object) -> str:
         self.report = parse_input("report", ReportInput, given)

@@ -93,6 +93,16 @@ TOOLS: tuple[ToolSpec, ...] = (
         ),
     ),
     ToolSpec(
+        "run_command",
+        "Run a line of shell in the work folder, without network; $INPUTS holds the documents, $SPACE the cards. "
+        "A file that it makes is kept by write_draft with file.",
+        _object(
+            ("command",),
+            command=_text(),
+            seconds=_number("Time limit, 60 unless given, at most 600"),
+        ),
+    ),
+    ToolSpec(
         "search",
         "Find lines in the cards and in the documents of this task.",
         _object(("query",), query=_text("Words that stand there"), limit=_number("Most hits")),
@@ -104,6 +114,7 @@ TOOLS: tuple[ToolSpec, ...] = (
             ("text",),
             text=_text("Markdown; each part under a heading"),
             target=_text("Only if it is not the task's: projects/<id>.md, projects/<id>/<path> or research/<id>.md"),
+            file=_text("A text file of the work folder to be drafted; text then says what it is"),
             edit={"type": "string", "enum": ["create", "append", "replace", "remove"]},
             section=_text("append, replace, remove: id of the section"),
             old_text=_text("replace, remove: the text that goes"),

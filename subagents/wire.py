@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from .errors import SubagentFault
-from .messages import Block, Message, well_formed
+from .messages import Block, Message, ToolResult, well_formed
 from .splitter import MAX_LINE, LineSplitter, Noise
 
 __all__ = [
@@ -144,6 +144,8 @@ class ModelReplied(_Wired):
     """Blocks of the reply: `text` and `tool_use`."""
     stop_reason: str = ""
     """Why the model stopped: `tool_use`, `end_turn`, `max_tokens`, …; tools are run on `tool_use` only."""
+    done: tuple[ToolResult, ...] = ()
+    """Results of calls of this reply that an earlier attempt made: a command among them must not be run again."""
     error: str | None = None
     """Set if the request was refused: the attempt is over, and the worker should end."""
 

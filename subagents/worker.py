@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from ..memory.text.clip import clip
 from ..version import __version__
@@ -23,6 +23,9 @@ from .prompt import first_message, prefix_sha, read_snapshot, system_blocks, too
 from .reading import Reading
 from .toolinput import ReportInput
 from .tools import Toolbox
+
+if TYPE_CHECKING:
+    from .running import Running
 
 _PR_SET_PDEATHSIG = 1
 _CHUNK = 65_536
@@ -72,7 +75,7 @@ class Line:
         reply = self._receive(wire.ModelReplied)
         if reply.error is not None:
             raise AttemptOver(reply.error)
-        return Said(reply.content, reply.stop_reason)
+        return Said(reply.content, reply.stop_reason, reply.done)
 
     def tool(self, name: str, given: Mapping[str, object]) -> tuple[str, bool]:
         """What a tool of the orchestrator says, and whether that is an error; raises AttemptOver or WireClosed."""
@@ -128,8 +131,11 @@ def run(line: Line) -> None:
     system = system_blocks(read_snapshot(Path(task.folders.snapshot)), task.agent)
     prefix = prefix_sha(task.model, system, tools())
     reading = Reading(Path(task.folders.space), Path(task.folders.inputs), task.inputs)
-    drafting = Drafting(Path(task.folders.drafts), reading, task.target)
-    toolbox = Toolbox(frozenset(task.agent.tools), reading, drafting, line.tool)
+    running = _running(task, line)
+    work_folder = None if running is None else running.folder
+    drafting = Drafting(Path(task.folders.drafts), reading, task.target, work_folder, task.project)
+    asks = frozenset(task.agent.asks)
+    toolbox = Toolbox(frozenset(task.agent.tools), reading, drafting, line.tool, running, asks)
     line.progress("started")
 
     def ask(delta: tuple[Message, ...]) -> Said:
@@ -141,10 +147,24 @@ def run(line: Line) -> None:
     line.report(work(first_message(task), ask, toolbox, task.limits.turns))
 
 
+def _running(task: wire.Hello, line: Line) -> "Running | None":
+    """What runs commands, where this agent may have any run."""
+    if task.folders.work is None:
+        return None
+    from .running import Running
+    from .workfolder import WorkFolder
+
+    folders = task.folders
+    work = WorkFolder(Path(task.folders.work))
+    return Running(work, os.environ, Path(folders.inputs), Path(folders.space), line.progress, most=task.limits.seconds)
+
+
 def _told(call: ToolUse) -> str:
     """What a call does, for a person who watches: `read_input cones.md`."""
     given = call.input if isinstance(call.input, dict) else {}
-    what = next((given[name] for name in ("card", "name", "query", "target", "title") if given.get(name)), "")
+    what = next(
+        (given[name] for name in ("card", "name", "query", "command", "target", "title") if given.get(name)), ""
+    )
     return f"{call.name} {clip(' '.join(what.split()), 60)}".strip() if isinstance(what, str) else call.name
 
 

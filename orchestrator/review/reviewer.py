@@ -34,7 +34,7 @@ from ..tasks.dossier import Dossier
 from ..tasks.events import DraftFacts
 from ..tasks.lookup import Lookup
 from ..tasks.plan import DraftState
-from ..tasks.transcript import is_whole, shows_inputs
+from ..tasks.transcript import is_whole, ran_commands, shows_inputs
 
 CHECKS = "checks"
 
@@ -236,12 +236,14 @@ def provenance_of(dossier: Dossier, attempt: int) -> Provenance:
     """The least trusted of what this attempt and those before it were made from.
 
     Inputs are external, everything else is memory. An attempt that is sent back or goes on gets what earlier ones
-    wrote: what they had read, and what their drafts say of themselves, is in it. A transcript that is gone or
-    damaged shows nothing; with inputs at hand, the worst is taken for granted.
+    wrote: what they had read, and what their drafts say of themselves, is in it. What a command read nobody knows, and
+    a transcript that is gone or damaged shows nothing; with inputs at hand, the worst is taken for granted.
     """
     for number in range(1, attempt + 1):
         transcript = dossier.folder.transcript(number)
-        if shows_inputs(transcript) or (dossier.sheet.inputs and not is_whole(transcript)):
+        if shows_inputs(transcript):
+            return "external"
+        if dossier.sheet.inputs and (ran_commands(transcript) or not is_whole(transcript)):
             return "external"
     carried = [d for d in dossier.state.drafts if d.attempt < attempt and not d.facts.blocked]
     for number in sorted({d.attempt for d in carried}):

@@ -15,10 +15,15 @@ from .setup import Setup
 
 if TYPE_CHECKING:
     from ...memory.settings import WishSettings, WorkspaceSettings
+    from ...subagents.definition import AgentDefinition
 
 Kind = Literal["wishes", "agent"]
 REVIEWER = "reviewer"
 """The agent whose definition a reviewing model judges by."""
+
+RUN_COMMAND = "run_command"
+GIVEN = frozenset({RUN_COMMAND})
+"""The tools that a consent gives; what else an agent asks for, this version doesn't have."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +79,21 @@ def believed(workspace: str, data: bytes, shipped: bytes, trusted: frozenset[str
     return data == shipped or (wish is not None and wish.sha256 in trusted)
 
 
-def _asked(agent: str, asks: frozenset[str], judges: bool) -> tuple[str, ...]:
-    """Each thing that an agent asks for in plain words."""
-    tools = ", ".join(sorted(asks))
-    wanted = f"agent {agent} asks for {tools} (this version has no such tools; it is remembered for one that does)"
-    judging = (
-        f"agent {agent} judges drafts by words that onepen doesn't ship; with --review auto its yes stands for yours"
-    )
-    return (*((wanted,) if asks else ()), *((judging,) if judges else ()))
+def allowed(workspace: str, agent: "AgentDefinition", data: bytes, trusted: frozenset[str]) -> "AgentDefinition":
+    """The definition in a file's bytes with the tools that the person allowed it; itself where that is nothing."""
+    wish = agent_wish(workspace, agent.id, data, agent.asks)
+    if wish is None or wish.sha256 not in trusted:
+        return agent
+    return replace(agent, tools=agent.tools | (agent.asks & GIVEN))
+
+
+def not_allowed(agent: "AgentDefinition") -> str | None:
+    """What a person should know of an agent that asks for a tool in vain; None for any other agent."""
+    missing = ", ".join(sorted((agent.asks & GIVEN) - agent.tools))
+    if not missing:
+        return None
+    reason = "you have not allowed it as it stands now, so it works without (onepen trust)"
+    return f"agents/{agent.id}.md asks for {missing}: {reason}"
 
 
 def together(wishes: tuple[Wish, ...]) -> str:
@@ -117,6 +129,21 @@ def _filled(setup: Setup, said: "WishSettings") -> Setup:
     # A model's name means something at one server only.
     profiles = {**setup.profiles, profile.name: replace(profile, model=said.model)}
     return replace(setup, profiles=profiles)
+
+
+def _asked(agent: str, asks: frozenset[str], judges: bool) -> tuple[str, ...]:
+    """Each thing that an agent asks for in plain words."""
+    others = ", ".join(sorted(asks - GIVEN))
+    commands = (
+        f"agent {agent} asks for run_command: to run programs in the sandbox of its worker, without network; they read "
+        "the task's inputs and the cards of its client, and write to a folder of their own"
+    )
+    unknown = f"agent {agent} asks for {others} (this version has no such tools; it is remembered for one that does)"
+    judging = (
+        f"agent {agent} judges drafts by words that onepen doesn't ship; with --review auto its yes stands for yours"
+    )
+    lines = ((RUN_COMMAND in asks, commands), (bool(others), unknown), (judges, judging))
+    return tuple(line for said, line in lines if said)
 
 
 def _lines(said: "WishSettings") -> tuple[str, ...]:

@@ -36,6 +36,7 @@ from ..gateway.account import Account
 from ..premises import cache_place, write
 from ..review.reviewer import facts_of, provenance_of
 from ..settings.models import Served
+from ..settings.trust import RUN_COMMAND
 from .conversation import Conversation, Prefix
 from .dossier import Dossier, place_attempt
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptReported, AttemptTimedOut, DraftFacts
@@ -145,7 +146,10 @@ class Attempt:
             limits=Limits(seconds=sheet.seconds, silence=sheet.silence, turns=turns),
             model=sheet.model,
             answer=sheet.answer,
+            commands=RUN_COMMAND in self._definition.tools,
         )
+        if assignment.commands:
+            files.make_folder(assignment.work_folder, within=dossier.space.root)
         system = system_blocks(taken.files, self._definition)
         prefix = Prefix(sheet.model, system, tools(), prefix_sha(sheet.model, system, tools()))
         return assignment, prefix

@@ -77,15 +77,31 @@ def stored_replies(transcripts: Iterable[Path]) -> dict[str, ModelReply]:
 
 def shows_inputs(transcript: Path) -> bool:
     """Whether the attempt saw anything of the task's inputs, by its own reading or in a search."""
-    for line in read_transcript(transcript):
-        match line:
-            case {"kind": "tool", "shown": list(paths)} if any(str(path).startswith(INPUTS) for path in paths):
-                return True
-            case {"kind": "reply", "content": list(blocks)} if any(
-                isinstance(b, dict) and b.get("type") == "tool_use" and b.get("name") == "read_input" for b in blocks
-            ):
-                return True
-    return False
+    lines = read_transcript(transcript)
+    return _calls(lines, "read_input") or any(
+        line.get("kind") == "tool" and any(str(path).startswith(INPUTS) for path in _list(line.get("shown")))
+        for line in lines
+    )
+
+
+def ran_commands(transcript: Path) -> bool:
+    """Whether the attempt called for a command; what one printed doesn't say what it had read."""
+    return _calls(read_transcript(transcript), "run_command")
+
+
+def _calls(lines: Iterable[Mapping[str, object]], tool: str) -> bool:
+    return any(
+        line.get("kind") == "reply"
+        and any(
+            isinstance(block, dict) and block.get("type") == "tool_use" and block.get("name") == tool
+            for block in _list(line.get("content"))
+        )
+        for line in lines
+    )
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def shown_in(transcript: Path) -> Iterator[str]:

@@ -1,14 +1,16 @@
 """Work with the pen held: new tasks, tasks to go on with, drafts sent back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...memory import snapshot
+from ...memory.errors import MemoryFault
 from ...memory.ids import AgentId, CardId
 from ...memory.scaffold import shipped
 from ...memory.target import parse_target
 from ...memory.tokens import estimate
+from ...memory.view import as_text
 from ...memory.workspace import Space
 from ...staging.folder import TaskSheet, look_at_inputs
 from ...staging.policy import refused
@@ -28,7 +30,7 @@ from ..settings.announce import announced, never_paid
 from ..settings.caps import caps_in_force, ceiling
 from ..settings.choice import INHERIT, free, model_of
 from ..settings.models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
-from ..settings.trust import InForce, believed
+from ..settings.trust import InForce, allowed, believed, not_allowed
 from ..stop import StopSign
 from ..usage import place as usage_place
 from ..usage import totals
@@ -194,12 +196,14 @@ class Work:
         return name
 
     def _agent(self, agent: AgentId) -> AgentDefinition:
-        text = self._desk.view.text(f"agents/{agent}.md")
-        if text is None:
+        """The agent's definition, with what the person allowed it as it stands now; raises NoSuchAgent."""
+        data = self._desk.view.bytes(f"agents/{agent}.md")
+        if data is None:
             folder = self._workspace.root / "agents"
             names = [p.stem for p in folder.glob("*.md")] if folder.is_dir() else []
             raise NoSuchAgent(agent, sorted(n for n in names if n not in {"RULES", "_index"}))
-        return parse_definition(agent, text)
+        definition = parse_definition(agent, as_text(data, f"agents/{agent}.md"))
+        return allowed(self._workspace.settings.id, definition, data, self._setup.trusted)
 
     # -- making tasks ----------------------------------------------------------------------------------------------
 
@@ -312,8 +316,18 @@ class Work:
         views = [self._view_of(dossier.refreshed(), left_out.get(dossier.task, ())) for dossier in done]
         stopped = bool(self._stop.presses) and any(v.status in {"interrupted", "queued", "sent_back"} for v in views)
         unheard = () if self._force.notice is None else (self._force.notice,)
-        told = (*scribe.notices(), *notices, *unheard, *self._workshop.gateway.news())
+        told = (*scribe.notices(), *notices, *unheard, *self._asked_in_vain(done), *self._workshop.gateway.news())
         return DelegateResult(tuple(views), told, stopped, dry_run=self._desk.rehearsed)
+
+    def _asked_in_vain(self, done: Sequence[Dossier]) -> Iterator[str]:
+        """That agents which were at work ask for tools which the person has not allowed them."""
+        for agent in sorted({dossier.sheet.agent for dossier in done}):
+            try:
+                notice = not_allowed(self._agent(agent))
+            except (NoSuchAgent, MemoryFault):
+                continue
+            if notice is not None:
+                yield notice
 
     def _view_of(self, dossier: Dossier, left_out: tuple[str, ...]) -> TaskView:
         reviewer = self._desk.reviewer(dossier.space)

@@ -120,5 +120,5 @@ def test_lines_for_git_are_added_behind_what_a_person_wrote() -> None:
     assert grown.startswith(mine + "\n# onepen\n/memory/[0-9]*-*.md merge=union -text\n")
     assert "\n/logs/" in mine and grown.count("/logs/*.jsonl") == 2  # one of them is the clients'
     assert with_lines(".gitattributes", grown) == grown
-    assert missing_lines(".gitignore", ".onepen\n") == ("worker.log",)
+    assert missing_lines(".gitignore", ".onepen\n") == ("worker.log", "**/staging/*/*/work/")
     assert Fix("git", ".gitignore", "x").line == 0

@@ -15,7 +15,7 @@ WRITE: dict[str, Any] = {"text": "# Glaze two\n\n## Matte\n\nx\n"}
 @pytest.mark.parametrize(
     ("tool", "given", "told"),
     [
-        ("write_draft", [], "write_draft: the input must be an object with text, target?, edit?, section?, old_text?"),
+        ("write_draft", [], "write_draft: the input must be an object with text, target?, file?, edit?, section?"),
         ("write_draft", "glaze", 'not "glaze"'),
         ("write_draft", None, "not null"),
         ("write_draft", {}, "write_draft: text is missing; nothing was done"),
@@ -41,7 +41,8 @@ WRITE: dict[str, Any] = {"text": "# Glaze two\n\n## Matte\n\nx\n"}
         ("search", {"query": " "}, "query is empty"),
         ("report", {"summary": "done", "complete": "yes"}, "complete must be true or false"),
         ("report", {}, "summary is missing"),
-        ("run_command", {"command": "ls"}, "there is no tool 'run_command'; yours are: edit_draft, propose_edit, "),
+        ("run_command", {"command": "ls"}, "run_command: this agent may not use it; its definition gives it: edit_dr"),
+        ("run_command ", {"command": "ls"}, "there is no tool 'run_command '; yours are: edit_draft, propose_edit, "),
         ("Write_Draft", WRITE, "there is no tool"),
         ("", {}, "there is no tool ''"),
         ("x" * 500, {}, "there is no tool"),
@@ -104,6 +105,7 @@ def test_the_set_is_sorted_and_the_same_each_time() -> None:
         ("read_card", toolinput.ReadCard),
         ("read_input", toolinput.ReadInput),
         ("report", toolinput.ReportInput),
+        ("run_command", toolinput.RunCommand),
         ("search", toolinput.Search),
         ("write_draft", toolinput.WriteDraft),
     ],

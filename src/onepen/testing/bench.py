@@ -1,5 +1,6 @@
 """A bench for sub-agents: a small space with two cards, one task with an input, and a host that answers by rule."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,9 @@ from onepen.subagents.messages import Message, ToolResult, ToolUse
 from onepen.subagents.model import ModelReply, Usage
 from onepen.subagents.pool import Assignment, Ending, Host, Limits, ProcessPool
 from onepen.subagents.reading import Reading
+from onepen.subagents.running import Running
 from onepen.subagents.tools import Toolbox
+from onepen.subagents.workfolder import WorkFolder
 
 TASK = TaskId("t1abc")
 KILN = """\
@@ -115,7 +118,18 @@ class Bench:
         }
         return Assignment(**{**given, **fields})
 
-    def toolbox(self, target: str | None = None, allowed: frozenset[str] | None = None) -> "Tried":
+    @property
+    def work(self) -> Path:
+        return self.folder / "1" / "work"
+
+    def toolbox(
+        self,
+        target: str | None = None,
+        allowed: frozenset[str] | None = None,
+        *,
+        commands: bool = False,
+        asks: frozenset[str] = frozenset(),
+    ) -> "Tried":
         files.make_folder(self.drafts)
         reading = Reading(self.space, self.folder / "inputs", ("cones.md",))
         asked: list[tuple[str, Mapping[str, object]]] = []
@@ -125,7 +139,13 @@ class Bench:
             return "inputs/cones.md:2: cone 6 was reached at 1222 degrees", False
 
         tools = agent().tools if allowed is None else allowed
-        return Tried(Toolbox(tools, reading, Drafting(self.drafts, reading, target), ask), asked)
+        work = WorkFolder(self.work) if commands else None
+        running = None
+        if work is not None:
+            tools |= {"run_command"}
+            running = Running(work, os.environ, self.folder / "inputs", self.space, lambda _: None)
+        drafting = Drafting(self.drafts, reading, target, work)
+        return Tried(Toolbox(tools, reading, drafting, ask, running, asks), asked)
 
 
 @dataclass

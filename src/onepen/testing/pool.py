@@ -1,5 +1,6 @@
 """A pool without processes: the worker's own loop and tools, run in a thread; and endings on demand."""
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,8 +18,10 @@ from onepen.subagents.messages import Message
 from onepen.subagents.pool import Assignment, Ending, Failed, Host, Reported, RequestRefused, Stopped
 from onepen.subagents.prompt import first_message, prefix_sha, system_blocks, tools
 from onepen.subagents.reading import Reading
+from onepen.subagents.running import Running
 from onepen.subagents.toolinput import ReportInput
 from onepen.subagents.tools import Toolbox
+from onepen.subagents.workfolder import WorkFolder
 
 Instead = Callable[[Assignment], Ending | None]
 """Called with an attempt before it runs; an ending that it gives is the attempt's."""
@@ -67,14 +70,22 @@ def _attempt(assignment: Assignment, host: Host) -> ReportInput:
     system = system_blocks(load(Path(assignment.snapshot)).files, assignment.agent)
     prefix = prefix_sha(assignment.model, system, tools())
     reading = Reading(assignment.space, assignment.inputs_folder, assignment.inputs)
-    drafting = Drafting(assignment.drafts_folder, reading, assignment.target)
+    work_folder = WorkFolder(assignment.work_folder) if assignment.commands else None
+    drafting = Drafting(assignment.drafts_folder, reading, assignment.target, work_folder, assignment.project)
 
     def search(name: str, given: Mapping[str, object]) -> tuple[str, bool]:
         return anyio.from_thread.run(host.tool, name, given)
 
+    def say(text: str) -> None:
+        anyio.from_thread.run_sync(host.progress, text)
+
     def ask(delta: tuple[Message, ...]) -> Said:
         reply = anyio.from_thread.run(host.model, delta, prefix, nullcontext)
-        return Said(reply.content, reply.stop_reason)
+        return Said(reply.content, reply.stop_reason, reply.done)
 
-    toolbox = Toolbox(assignment.agent.tools, reading, drafting, search)
+    running = None
+    if work_folder is not None:
+        running = Running(work_folder, os.environ, assignment.inputs_folder, assignment.space, say)
+    asks = assignment.agent.asks
+    toolbox = Toolbox(assignment.agent.tools, reading, drafting, search, running, asks)
     return work(first_message(assignment), ask, toolbox, assignment.limits.turns)
