@@ -14,7 +14,9 @@ class Limits:
     """How much one attempt may take.
 
     `seconds` in all, `silence` seconds without a message while nothing is owed to the worker, `turns` model calls,
-    `log_bytes` kept of stderr and noise, `noise_bytes` borne on stdout before the worker is ended.
+    `log_bytes` kept of stderr and noise. It is ended when it prints more than `noise_bytes` beside the wire or
+    `stderr_bytes` on stderr, or leaves more than `draft_files` or `draft_bytes`, in its work folder `work_files` or
+    `work_bytes`.
     """
 
     seconds: float = 600.0
@@ -22,6 +24,11 @@ class Limits:
     turns: int = 40
     log_bytes: int = 1 << 20
     noise_bytes: int = 8 << 20
+    stderr_bytes: int = 64 << 20
+    draft_files: int = 4_000
+    draft_bytes: int = 64 << 20
+    work_files: int = 50_000
+    work_bytes: int = 1 << 30
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -14,6 +14,7 @@ MAX_LINE = 4 << 20
 """Bytes that a line of the wire may have, its end included."""
 
 _MOST_OBJECTS = 64
+_HEAD = 4_096  # bytes kept of a line that is too long
 _NEEDLE = b'"type"'  # every message has it; what hasn't need not be parsed
 _OBJECT = re.compile(r'\{\s*"')
 
@@ -93,7 +94,7 @@ class LineSplitter(Generic[M]):
         self._held += len(rest)
 
     def _give_up(self, rest: bytes) -> Iterator[Noise]:
-        head = b"".join((*self._pieces, rest))[:4096]
+        head = _beginning((*self._pieces, rest), _HEAD)
         self.skipped += self._held + len(rest) - len(head)
         self._pieces, self._held, self._skipping = [], 0, True
         yield Noise(head, f"a line longer than {MAX_LINE} bytes, of which these are the first", meant=head[:1] == b"{")
@@ -142,6 +143,16 @@ class LineSplitter(Generic[M]):
         except (ValidationError, RecursionError) as e:
             reason = first_error(e) if isinstance(e, ValidationError) else "nested too deeply"
             return Noise(text.encode(), reason if meant else "not a message of the wire", meant)
+
+
+def _beginning(pieces: Iterable[bytes], size: int) -> bytes:
+    """The first bytes of what the pieces make together; to join all of them would take as much memory again."""
+    head = bytearray()
+    for piece in pieces:
+        head += piece[: size - len(head)]
+        if len(head) == size:
+            break
+    return bytes(head)
 
 
 def _quiet_end(data: bytes, start: int, end: int) -> int:

@@ -9,12 +9,14 @@ from signal import Signals
 from typing import TypeVar
 
 import anyio
+import anyio.to_thread
 
 from ..memory.ids import shown
 from . import wire
 from .assignment import Assignment, hello
 from .child import Child
 from .ending import Ending, Failed, Reported, Stopped, TimedOut
+from .hoard import overfull
 from .host import Host, RequestRefused
 from .messages import well_formed
 from .workerlog import WorkerLog
@@ -24,6 +26,9 @@ GRACE = 2.0
 
 KILL_GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
+
+LOOK_SECONDS = 1.0
+"""How often what a worker has left is measured; less often where that takes long."""
 
 _PROGRESS = 200
 _PIECE = 100  # what each piece of noise counts besides its bytes: small ones cost us more than they say
@@ -45,7 +50,7 @@ class _Refused:
 
 @dataclass(frozen=True)
 class _Flood:
-    """The worker printed more beside the wire than is borne."""
+    """The worker printed or left more than is borne."""
 
     reason: str
 
@@ -71,6 +76,7 @@ class Supervision:
         self._refused_line: str | None = None
         self._time = anyio.CancelScope()
         self._stop = anyio.Event()
+        self._too_much: str | None = None
         self._stdout_read = anyio.Event()
         self._stderr_read = anyio.Event()
 
@@ -93,6 +99,7 @@ class Supervision:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._child.watch)
                 group.start_soon(self._keep_stderr)
+                group.start_soon(self._measure)
                 outcome = await self._outcome()
                 group.start_soon(self._keep_late)
                 await self._wind_down(outcome)
@@ -105,7 +112,9 @@ class Supervision:
         self._time.deadline = anyio.current_time() + self._assignment.limits.seconds
         with self._time:
             outcome = await self._until_stopped(self._converse)
-            return Stopped(0.0) if outcome is None else outcome
+            if outcome is None:
+                return Stopped(0.0) if self._too_much is None else _Flood(self._too_much)
+            return outcome
         return TimedOut("time", 0.0)
 
     @contextmanager
@@ -226,8 +235,35 @@ class Supervision:
         if self._noise > self._assignment.limits.noise_bytes:
             raise _Flooded
 
+    async def _measure(self) -> None:
+        """End the attempt when what the worker leaves is more than is borne."""
+        assignment, limits = self._assignment, self._assignment.limits
+        works = assignment.commands or bool(assignment.program)
+        took = 0.0
+        while True:
+            await anyio.sleep(max(LOOK_SECONDS, 20 * took))
+            began = anyio.current_time()
+            found = overfull(assignment.drafts_folder, limits.draft_files, limits.draft_bytes)
+            if works and found is None:  # so many files that others would have to wait
+                found = await anyio.to_thread.run_sync(
+                    overfull, assignment.work_folder, limits.work_files, limits.work_bytes
+                )
+            took = anyio.current_time() - began
+            if found is not None:
+                self._cut(found)
+                return
+
+    def _cut(self, reason: str) -> None:
+        """End the attempt, without the moment that a worker otherwise has."""
+        self._too_much = self._too_much or reason
+        self._stop.set()
+
     async def _keep_stderr(self) -> None:
+        printed, most = 0, self._assignment.limits.stderr_bytes
         while data := await self._child.read(self._child.stderr):
+            printed += len(data)
+            if printed > most:
+                self._cut(f"it printed more than {most} bytes on stderr")
             self._log.stderr(data)
             self._log.flush()
         self._stderr_read.set()

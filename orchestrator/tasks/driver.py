@@ -101,6 +101,7 @@ class Driver:
         self._stop = stop
         self._new_reviewer = reviewer or (lambda space: Reviewer(view, space, lambda: clock.now().date()))
         self._reviewers: dict[str, Reviewer] = {}
+        self._told: set[str] = set()
         self.notices: tuple[str, ...] = ()
 
     async def run(self, tasks: Sequence[Dossier]) -> tuple[Dossier, ...]:
@@ -151,7 +152,8 @@ class Driver:
                 except LinkLeadsOut as e:  # put there while the task ran: its end, and no other task's
                     self.notices += (e.message,)
                     return
-                assert task.dossier.state != before, f"{instruction} led to nothing"
+                turned_back = isinstance(instruction, Spawn) and self._stop.presses
+                assert turned_back or task.dossier.state != before, f"{instruction} led to nothing"
         if task.dossier.state.drafts:
             self.notices += write_review(task.dossier, self._reviewer(task.dossier), self._clock.now())
 
@@ -171,7 +173,11 @@ class Driver:
     async def _carry_out(self, task: _Running, instruction: Instruction) -> None:
         match instruction:
             case Spawn():
-                await self._attempt(task, instruction)
+                if await self._may_start(task):
+                    try:
+                        await self._attempt(task, instruction)
+                    finally:
+                        self._workshop.gate.ended(task.dossier.task, crashed=None)
             case Review(draft=id_):
                 with task.at_work.broken_off():
                     await self._review(task, id_)
@@ -258,7 +264,28 @@ class Driver:
             raise
         self._ended(task, event)
 
+    async def _may_start(self, task: _Running) -> bool:
+        """Waits while workers crash one after the other; False where it was cancelled or stopped meanwhile."""
+
+        def say(words: str) -> None:
+            if words not in self._told:  # once for all tasks of a request
+                self._told.add(words)
+                self._say(task.dossier, words, lasting=True)
+
+        gate, id_ = self._workshop.gate, task.dossier.task
+        if gate.passed(id_):
+            return True
+        passed = False
+        with task.at_work.broken_off(), anyio.CancelScope() as patience:
+            self._stop.listen(patience.cancel)
+            await gate.pass_by(id_, say)
+            passed = True
+        task.refresh()
+        return passed
+
     def _ended(self, task: _Running, event: AttemptEvent) -> None:
+        crashed = None if isinstance(event, AttemptLost) else isinstance(event, AttemptFailed) and event.again
+        self._workshop.gate.ended(task.dossier.task, crashed=crashed, reason=getattr(event, "reason", ""))
         book_attempt(task.dossier, event.attempt, self._clock, getattr(event, "seconds", 0.0))
         task.happened(event)
         if isinstance(event, AttemptFailed):

@@ -8,6 +8,7 @@ import anyio
 from ...memory.follow import Followed
 from ...memory.ids import TaskId
 from .atwork import AtWork
+from .startgate import StartGate
 
 if TYPE_CHECKING:
     from ...subagents.pool import Pool
@@ -27,6 +28,7 @@ class Workshop:
     pool: "Pool"
     gateway: "Gateway"
     slots: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(SIDE_BY_SIDE))
+    gate: StartGate = field(default_factory=StartGate)
     at_work: dict[TaskId, AtWork] = field(default_factory=dict)
     talking: set[str] = field(default_factory=set)
     histories: dict[str, Followed] = field(default_factory=dict)
