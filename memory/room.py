@@ -17,6 +17,7 @@ LOCK = f"{ROOM}/pen.lock"
 NOTE = f"{ROOM}/pen.json"
 MACHINE = f"{ROOM}/machine"
 COUNTERS = f"{ROOM}/epoch"
+FENCE = f"{ROOM}/fence"
 ORCHESTRATOR_LOG = f"{ROOM}/orchestrator.log"
 _MAX_BYTES = 1 << 20
 
@@ -66,7 +67,7 @@ def inspect_room(root: Path) -> None:
             raise RoomUnfit(name, "is a link, and a folder of this machine's own is needed here")
         if folder.exists() and not folder.is_dir():
             raise RoomUnfit(name, "is a file, and a folder is needed here")
-    for path in (LOCK, NOTE, MACHINE, COUNTERS, REDO_LOG):
+    for path in (LOCK, NOTE, MACHINE, COUNTERS, FENCE, REDO_LOG):
         fd = open_room_file(root, path)
         if fd is not None:
             os.close(fd)

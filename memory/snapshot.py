@@ -12,6 +12,7 @@ from . import files
 from .archive import at_work
 from .budget import within_budget
 from .errors import MemoryFault
+from .fence import fences_of
 from .view import View
 from .workspace import Space, Workspace
 
@@ -53,15 +54,22 @@ def take(view: View, space: Space) -> Snapshot:
     Raises what `view` raises for a file that can't be read.
     """
     budget = view.workspace.settings.limits.index_tokens
-    house = view.workspace.house
+    house, fences = view.workspace.house, fences_of(view.workspace.root)
+
+    def index(path: str, text: str) -> str:
+        """What stands in an index was written by agents, too: it comes between fences."""
+        return fences.around(path, text) if text.strip() else ""
+
+    projects = within_budget(at_work(view.text(space.index_path("projects")) or ""), budget).text
+    research = within_budget(at_work(view.text(space.index_path("research")) or ""), budget).text
     return snapshot_of(
         {
             "RULES.md": view.text("agents/RULES.md") or "",
             "OPS.md": joined(view, [operating_rules(view), *_own(space, "OPS.md")]),
             "BRIEF.md": joined(view, [house.path("BRIEF.md"), *_own(space, "BRIEF.md")]),
             "agents.md": within_budget(view.text("agents/_index.md") or "", budget, what="agents").text,
-            "projects.md": within_budget(at_work(view.text(space.index_path("projects")) or ""), budget).text,
-            "research.md": within_budget(at_work(view.text(space.index_path("research")) or ""), budget).text,
+            "projects.md": index("projects/_index.md", projects),
+            "research.md": index("research/_index.md", research),
         }
     )
 

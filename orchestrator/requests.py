@@ -35,7 +35,8 @@ class DelegateRequest:
     relative to the client's space; without one a new research/<slug>.md is made. A task for a `project` may also go to
     the project's card or files. Limits left at None are those of the workspace; they can only be lowered.
     `budget_usd` is for each task, `allow_secret` the person's word that no text holds a secret. `review` None: a
-    person, unless they allowed the workspace's wish for another; `model` None: the person's own default.
+    person, unless they allowed the workspace's wish for another; `model` None: the person's own default. `external`
+    says that the words of the task may come from outside: the main agent gave it away after reading such text.
     """
 
     texts: tuple[str, ...]
@@ -51,6 +52,7 @@ class DelegateRequest:
     time_limit: int | None = None
     budget_usd: float | None = None
     allow_secret: bool = False
+    external: bool = False
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class TaskSheet:
 
     `created` is ISO 8601 with offset; `seconds`, `silence` and `turns` bound one attempt, `budget_usd` all of them
     together (None: no bound of its own); `inputs` are names below inputs/. `answer` asks for an answer only, so
-    nothing is drafted.
+    nothing is drafted. `external`: the text itself may come from outside, so what is made of it counts as that.
     """
 
     task: TaskId
@@ -61,6 +61,7 @@ class TaskSheet:
     turns: int = 40
     budget_usd: float | None = None
     inputs: tuple[str, ...] = ()
+    external: bool = False
 
 
 class _Front(BaseModel):
@@ -92,6 +93,8 @@ class _Front(BaseModel):
     """How many model calls one attempt may make."""
     budget_usd: float | None = Field(default=None, ge=0)
     """What the task may cost in all, in US dollars."""
+    external: bool = False
+    """Whether the text of the task may come from outside."""
 
     @field_validator("client", "project", "target", "budget_usd", mode="before")
     @classmethod
@@ -117,6 +120,7 @@ def render_sheet(sheet: TaskSheet) -> str:
         "silence": str(sheet.silence),
         "turns": str(sheet.turns),
         "budget_usd": "" if sheet.budget_usd is None else repr(sheet.budget_usd),
+        "external": "true" if sheet.external else "",
     }
     given = {key: value for key, value in values.items() if value != ""}
     return f"{render_front_matter(given)}{sheet.text}{_MARK}" + "".join(f"- {name}\n" for name in sheet.inputs)
@@ -149,6 +153,7 @@ def parse_sheet(text: str) -> TaskSheet:
             silence=fields.silence,
             turns=fields.turns,
             budget_usd=fields.budget_usd,
+            external=fields.external,
             inputs=tuple(name.removeprefix("- ") for name in names.split("\n") if name.startswith("- "))
             if mark
             else (),

@@ -39,7 +39,8 @@ class Assignment:
     project that it is for; `feedback` is what a
     reviewer said of the attempt before; `answer` means that a person asks and wants words, not a draft. `commands` says
     that a person allowed this agent to run commands. `program` is the command line of somebody else's worker (empty:
-    ours). With `unsafe` the person has said that both may run where nothing confines them.
+    ours). With `unsafe` the person has said that both may run where nothing confines them. `fence` is the key, in hex,
+    of the fences around what the worker reads.
     """
 
     task: TaskId
@@ -59,6 +60,7 @@ class Assignment:
     commands: bool = False
     program: tuple[str, ...] = ()
     unsafe: bool = False
+    fence: str = ""
 
     @property
     def inputs_folder(self) -> Path:
@@ -107,4 +109,5 @@ def hello(assignment: Assignment) -> wire.Hello:
         ),
         limits=wire.WorkerLimits(seconds=limits.seconds, silence=limits.silence, turns=limits.turns),
         model=assignment.model,
+        fence=assignment.fence,
     )

@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..memory.fence import inside
 from ..memory.text.clip import boundary
 from ..staging.secret import mask
 
@@ -80,8 +81,8 @@ def page(path: str, text: str, first: int = 1, last: int | None = None, most: in
 
 
 def parse_page(text: str) -> Page | None:
-    """The page that `render` made; None if this is none."""
-    head, *rows = text.split("\n")
+    """The page that `render` made, in a fence or not; None if this is none."""
+    head, *rows = inside(text).split("\n")
     match = _HEAD.fullmatch(head)
     if match is None:
         return None

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ..memory.errors import OnepenError
+from ..memory.fence import PLAIN, Fences
 from .drafting import Drafting, drafted_in
 from .messages import ToolResult, ToolUse, well_formed
+from .page import Page
 from .reading import Reading
 from .toolinput import (
     EditDraft,
@@ -31,6 +33,7 @@ class Toolbox:
     """The tools that one agent may use, `allowed`; `report` is filled once the model has called that tool.
 
     `running` is None where no command may be run; `asks` are tools that the agent's definition asks for in vain.
+    What it reads comes between `fences`.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class Toolbox:
         ask: Ask,
         running: "Running | None" = None,
         asks: frozenset[str] = frozenset(),
+        fences: Fences = PLAIN,
     ) -> None:
         self._allowed = (allowed | {"report"}) - (frozenset({"run_command"}) if running is None else frozenset())
         self._asks = asks
@@ -49,6 +53,7 @@ class Toolbox:
         self._reading = reading
         self._drafting = drafting
         self._ask = ask
+        self._fences = fences
         self._known: Mapping[str, Callable[[object], str]] = {
             "edit_draft": lambda given: drafting.edit(parse_input("edit_draft", EditDraft, given)),
             "propose_edit": lambda given: drafting.propose(parse_input("propose_edit", ProposeEdit, given)),
@@ -100,11 +105,14 @@ class Toolbox:
 
     def _read_card(self, given: object) -> str:
         wanted = parse_input("read_card", ReadCard, given)
-        return self._reading.card(wanted.card, wanted.section, wanted.start).render()
+        return self._fenced(self._reading.card(wanted.card, wanted.section, wanted.start))
 
     def _read_input(self, given: object) -> str:
         wanted = parse_input("read_input", ReadInput, given)
-        return self._reading.input(wanted.name, wanted.start, wanted.lines).render()
+        return self._fenced(self._reading.input(wanted.name, wanted.start, wanted.lines))
+
+    def _fenced(self, page: Page) -> str:
+        return self._fences.around(page.path, page.render())
 
     def _search(self, given: object) -> str:
         wanted = parse_input("search", Search, given)
@@ -119,7 +127,9 @@ class Toolbox:
 
     def _run_command(self, given: object) -> str:
         assert self._running is not None  # else it is not among what is allowed
-        return self._running.run(parse_input("run_command", RunCommand, given))
+        return self._fences.around(
+            "what the command did", self._running.run(parse_input("run_command", RunCommand, given))
+        )
 
     def _report(self, given: object) -> str:
         self.report = parse_input("report", ReportInput, given)

@@ -132,6 +132,8 @@ class Hello(_Wired):
     """How much the attempt may take."""
     model: str
     """The model's name, which is a part of the prefix that both sides compute."""
+    fence: str = ""
+    """Key (hex) of the marks that our own worker puts around what it reads; a program may do without."""
 
 
 class ModelReplied(_Wired):

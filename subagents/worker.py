@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
+from ..memory.fence import Fences
 from ..memory.text.clip import clip
 from ..version import __version__
 from . import wire
@@ -135,7 +136,9 @@ def run(line: Line) -> None:
     work_folder = None if running is None else running.folder
     drafting = Drafting(Path(task.folders.drafts), reading, task.target, work_folder, task.project)
     asks = frozenset(task.agent.asks)
-    toolbox = Toolbox(frozenset(task.agent.tools), reading, drafting, line.tool, running, asks)
+    toolbox = Toolbox(
+        frozenset(task.agent.tools), reading, drafting, line.tool, running, asks, Fences(task.fence.encode())
+    )
     line.progress("started")
 
     def ask(delta: tuple[Message, ...]) -> Said:

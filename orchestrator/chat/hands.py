@@ -1,5 +1,6 @@
 """A task given to a sub-agent from within a chat: what is asked for, and what the main agent is told of the result."""
 
+from ...memory.fence import Fences
 from ...memory.text.clip import clip
 from ...staging.secret import secret_findings
 from ...subagents.toolinput import ToolRefused
@@ -16,9 +17,19 @@ _DRAFT = 4_000
 
 
 async def handed_over(
-    given: Delegate, house: House, model: str | None, on_made: OnMade, origins: Origins
+    given: Delegate,
+    house: House,
+    model: str | None,
+    on_made: OnMade,
+    origins: Origins,
+    fences: Fences,
+    *,
+    external: bool,
 ) -> tuple[str, tuple[str, ...], bool]:
-    """Words for the model, the ids of drafts, and whether text from outside is among it; raises what delegate does."""
+    """Words for the model, the ids of drafts, and whether text from outside is among it; raises what delegate does.
+
+    `external`: the chat has read such text, so the task's own words may come from there.
+    """
     if not given.task.strip():
         raise ToolRefused("delegate: task is empty; say what is to be done")
     secrets = [f for f in secret_findings(given.task, "the task") if f.level == "block"]
@@ -32,6 +43,7 @@ async def handed_over(
         target=given.target,
         answer=given.answer,
         model=model,
+        external=external,
     )
     result = await house.delegate(request, on_made)
     parts, ids, external = [], [], False
@@ -39,18 +51,19 @@ async def handed_over(
         drafts = [house.draft(d.id) for d in task.drafts]
         ids += [d.id for d in drafts]
         external = external or any(_outside(d, origins) for d in drafts) or _read_outside(task.task, house, origins)
-        parts.append(_told(task, drafts))
+        parts.append(_told(task, drafts, fences))
     return "\n\n".join([*parts, *result.notices]), tuple(ids), external
 
 
-def _told(task: TaskView, drafts: list[DraftView]) -> str:
+def _told(task: TaskView, drafts: list[DraftView], fences: Fences) -> str:
     lines = [f"task {task.task} ({task.agent}): {task.status}" + (f"; {task.reason}" if task.reason else "")]
     if task.answer:
-        lines.append(f"It answers (nobody has checked it):\n{clip(task.answer, _ANSWER, ' …')}")
+        answer = fences.around(f"the answer of {task.agent}", clip(task.answer, _ANSWER, " …"))
+        lines.append(f"It answers (nobody has checked it):\n{answer}")
     for draft in drafts:
         lines.append(f"draft {draft.id} for {draft.target}: {draft.status}; read_draft shows all of it")
         if draft.diff and not task.answer:
-            lines.append(clip(draft.diff, _DRAFT, "\n…"))
+            lines.append(fences.around(f"draft {draft.id}", clip(draft.diff, _DRAFT, "\n…")))
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ...memory.fence import Fences
 from ...memory.history import Commit
 from .session import Session
 
@@ -13,7 +14,7 @@ def latest(commits: Sequence[Commit]) -> str:
     return commits[-1].id if commits else ""
 
 
-def news_since(commits: Sequence[Commit], session: Session) -> str:
+def news_since(commits: Sequence[Commit], session: Session, fences: Fences) -> str:
     """What others changed since the agent was last told, the newest twenty; "" for nothing."""
     ids = [commit.id for commit in commits]
     since = ids.index(session.known) + 1 if session.known in ids else 0
@@ -24,4 +25,5 @@ def news_since(commits: Sequence[Commit], session: Session) -> str:
     more = len(new) - _MOST
     rows = [f"- {commit.time} {commit.what} ({commit.id} by {commit.who})" for commit in new[-_MOST:]]
     cut = [f"- … {more} earlier ones; search_history finds them"] if more > 0 else []
-    return "\n".join(["(Changed in memory meanwhile, not by you:", *cut, *rows, ")\n"])
+    told = fences.around("what was changed", "\n".join([*cut, *rows]))
+    return f"(Changed in memory meanwhile, not by you:)\n{told}\n"

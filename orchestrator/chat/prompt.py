@@ -1,8 +1,8 @@
 """The main agent's prompt: layers of text that stand before the conversation, stable ones first.
 
     block 1  B and A   RULES, OPS | SOUL, USER, BRIEF and the client's own
-    block 2  I         MEMORY.md, the indexes, the registry of agents
-    block 3  S         the synthesis, the two latest day logs
+    block 2  I         MEMORY.md, the indexes, the registry of agents   | between fences: what stands there is
+    block 3  S         the synthesis, the two latest day logs           | data, whoever wrote it (memory/fence.py)
 
 No clock, no counter and no id stands here: the same files give the same bytes. The blocks are made when a chat begins
 and kept in its file, so a chat that goes on has the same prompt to the byte, whatever was changed since.
@@ -10,6 +10,7 @@ and kept in its file, so a chat that goes on has the same prompt to the byte, wh
 
 from collections.abc import Mapping, Sequence
 
+from ...memory.fence import Fences
 from ...memory.layers import Layer
 from ...memory.tokens import estimate
 from ...memory.workspace import Space
@@ -27,9 +28,17 @@ READING = frozenset({"read_card", "read_draft", "search_history"})
 """Tools whose results are counted as layer E."""
 
 
-def system_blocks(layers: Sequence[Layer], space: Space) -> tuple[str, ...]:
-    """The blocks before the conversation, each ending with a newline; a block without text is left out."""
+def system_blocks(layers: Sequence[Layer], space: Space, fences: Fences) -> tuple[str, ...]:
+    """The blocks before the conversation, each ending with a newline; a block without text is left out.
+
+    Rules and persona change by a person's word only. What agents wrote as well, I and S, comes between fences.
+    """
     texts = {layer.name: "".join(_file(f.path, f.text) for f in layer.files) for layer in layers}
+    texts |= {
+        layer.name: "".join(f"{fences.around(f.path, well_formed(f.text))}\n" for f in layer.files)
+        for layer in layers
+        if layer.name in _FROZEN
+    }
     whose = f"(This is the space of the client {space.client}; nothing of another client is known here.)\n"
     first = texts.get("B", "") + ("" if space.client is None else whose) + texts.get("A", "")
     rest = [_FROZEN[name] + texts[name] for name in ("I", "S") if texts.get(name)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import anyio
 
 from ...memory.errors import OnepenError
+from ...memory.fence import fences_of
 from ...memory.ids import AgentId
 from ...memory.layers import layers
 from ...memory.problem import Problem
@@ -86,7 +87,7 @@ class Talk:
         words = _said(request)
         session, problems = self._found(request)
         line = self._connect(session, request.model)
-        begun = self._beginning(line.name) if session is None else session.begun
+        begun = self._beginning(line.name, keep=False) if session is None else session.begun
         before = () if session is None else messages(session)
         sent = {**begun.layers, **conversation_tokens((*before, user(Text(words))))}
         return TurnResult(
@@ -156,7 +157,7 @@ class Talk:
             except FileExistsError:
                 continue
 
-    def _beginning(self, model: str) -> Begun:
+    def _beginning(self, model: str, *, keep: bool = True) -> Begun:
         """How a chat begins, with the layers as they are now; it has no id yet."""
         house, now = self._house, self._house.clock.now()
         found = layers(house.view, house.space, now.date())
@@ -165,7 +166,7 @@ class Talk:
             client=house.space.client,
             at=now.isoformat(timespec="seconds"),
             model=model,
-            system=system_blocks(found, house.space),
+            system=system_blocks(found, house.space, fences_of(house.space.root, keep=keep)),
             tools=tuple(Tool(t.name, t.description, t.input_schema) for t in tools()),
             layers=layer_tokens(found, tools()),
             max_tokens=MAX_TOKENS,
@@ -187,7 +188,7 @@ class Talk:
         """The person's message, with the time and what was changed since the agent was last told."""
         now, commits = self._house.clock.now(), self._house.commits()
         blocks: list[Block] = [Text(f"(It is {now:%A} {now.isoformat(sep=' ', timespec='minutes')}.)\n")]
-        if news := news_since(commits, session):
+        if news := news_since(commits, session, fences_of(self._house.space.root)):
             blocks.append(Text(news))
         blocks.append(Text(words))
         return Asked(session.turn + 1, now.isoformat(timespec="seconds"), tuple(blocks), latest(commits), model)

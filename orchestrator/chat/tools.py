@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import anyio
 
 from ...memory.errors import OnepenError
+from ...memory.fence import fences_of
 from ...memory.recall.search import PLACES, Hit, Query, ScanSearch
 from ...memory.target import CardTarget
 from ...memory.text.clip import clip
@@ -76,6 +77,7 @@ class Toolbox:
         self._sight = sight
         self._model = model
         self._gate = Gate(house, session)
+        self._fences = fences_of(house.space.root)
         nowhere = house.space.folder / "staging"
         self._reading = Reading(house.space.folder, nowhere, (), who="you and your tools")
         self._known: Mapping[str, Callable[[ToolUse, OnMade], Awaitable[Outcome]]] = {
@@ -117,7 +119,9 @@ class Toolbox:
         page = self._reading.card(given.card, given.section, given.start)
         numbers = [line.number for line in page.lines]
         shown = (f"{page.path}:{numbers[0]}-{numbers[-1]}",) if numbers else ()
-        return Outcome(page.render(), shown=shown, external=self._origins().external(page.path))
+        external = self._origins().external(page.path)
+        whence = ", holds text from outside" if external else ""
+        return Outcome(self._fences.around(page.path + whence, page.render()), shown=shown, external=external)
 
     async def _search_history(self, use: ToolUse, on_made: OnMade) -> Outcome:
         given = parse_input(use.name, SearchHistory, use.input)
@@ -135,7 +139,8 @@ class Toolbox:
         rows = [self._hit(hit) for hit in found]
         external = any(self._outside(hit, origins) for hit in found)
         shown = tuple(f"{self._relative(hit.path)}:{hit.line}" for hit in found)
-        return Outcome("\n".join(["Best first:", *rows]), shown=shown, external=external)
+        what = "what was found, best first" + (", some of it from outside" if external else "")
+        return Outcome(self._fences.around(what, "\n".join(rows)), shown=shown, external=external)
 
     async def _list_drafts(self, use: ToolUse, on_made: OnMade) -> Outcome:
         parse_input(use.name, ListDrafts, use.input)
@@ -144,7 +149,7 @@ class Toolbox:
     async def _read_draft(self, use: ToolUse, on_made: OnMade) -> Outcome:
         given = parse_input(use.name, ReadDraft, use.input)
         view = self._house.draft(given.id.strip())
-        return Outcome(look(view), external=view.provenance == "external", shown=(f"draft {view.id}",))
+        return Outcome(look(view, self._fences), external=view.provenance == "external", shown=(f"draft {view.id}",))
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -180,7 +185,9 @@ class Toolbox:
 
     async def _delegate(self, use: ToolUse, on_made: OnMade) -> Outcome:
         given = parse_input(use.name, Delegate, use.input)
-        content, drafts, external = await handed_over(given, self._house, self._model, on_made, self._origins())
+        content, drafts, external = await handed_over(
+            given, self._house, self._model, on_made, self._origins(), self._fences, external=self._sight().external
+        )
         return Outcome(content, drafts=drafts, external=external)
 
     async def _decide_draft(self, use: ToolUse, on_made: OnMade) -> Outcome:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ...memory.fence import inside
 from ...memory.recall.analysis import asked, terms
 from ...memory.recall.passage import is_heading
 from ...staging.phrases import NOTHING_FOUND
@@ -96,7 +97,7 @@ def _words(message: Message) -> str:
 
 
 def _hits(content: str) -> Iterator[_Hit]:
-    for row in content.split("\n"):
+    for row in inside(content).split("\n"):
         if match := _HIT.fullmatch(row):
             yield _Hit(match["path"], int(match["line"]), match["text"])
 

@@ -4,14 +4,14 @@
     +- fire at 1220
     [3f9c… end of change]
 
-The mark is a hash of everything that stands between the lines, so that no text can hold it: whoever writes a draft
-can't close its part, nor open another one in which quotes are found or checks are passed.
+The mark is a keyed hash of everything that stands between the lines (memory/fence.py), so that no text can hold it:
+whoever writes a draft can't close its part, nor open another one in which quotes are found or checks are passed.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...memory.files import sha256
+from ...memory.fence import Fences
 from ...staging.draft import Draft
 from ...staging.folder import TaskSheet
 from ...staging.quotes import Lines, Read, parse_quote
@@ -46,7 +46,7 @@ class TooLong(Exception):
         super().__init__(f"the change and its sources have {size:,} characters, more than a model is asked to judge")
 
 
-def case(sheet: TaskSheet, examined: Examined, read: Read) -> str:
+def case(sheet: TaskSheet, examined: Examined, read: Read, fences: Fences) -> str:
     """The message for a draft that could be read; `read` gives the text of a source. Raises TooLong."""
     draft = examined.draft
     assert draft is not None, "what is no draft is never judged"
@@ -54,22 +54,14 @@ def case(sheet: TaskSheet, examined: Examined, read: Read) -> str:
     size = sum(len(part.text) for part in parts)
     if size > MOST:
         raise TooLong(size)
-    return fenced(parts)
+    return fenced(parts, fences)
 
 
-def fenced(parts: tuple[Part, ...]) -> str:
+def fenced(parts: tuple[Part, ...], fences: Fences) -> str:
     """The parts between their marked lines, with what to do before and after."""
-    mark = _mark(parts)
+    mark = fences.mark(*(part.text for part in parts))
     body = "\n".join(f"[{mark} {p.name}]\n{_closed(p.text)}[{mark} end of {p.name}]\n" for p in parts)
     return f"{_ORDERS.format(mark=mark)}\n\n{body}\n{_END}\n"
-
-
-def _mark(parts: tuple[Part, ...]) -> str:
-    """A word that stands in none of the parts: their hash."""
-    mark = sha256("\0".join(part.text for part in parts).encode(errors="replace"))[:32]
-    while any(mark in part.text for part in parts):  # nobody can bring this about; it costs nothing to be sure
-        mark = sha256(mark.encode())[:32]
-    return mark
 
 
 def _parts(sheet: TaskSheet, examined: Examined, draft: Draft, read: Read) -> Iterator[Part]:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, StringConstraints
 
 from ...memory import snapshot
+from ...memory.fence import fences_of
 from ...memory.ids import AgentId
 from ...memory.text.clip import clip
 from ...memory.view import View
@@ -125,7 +126,7 @@ class Judge:
         name = judged_by(served.model.name)
         lookup = Lookup(self._view, dossier.space, dossier.folder, dossier.sheet.inputs)
         try:
-            message = user(Text(case(dossier.sheet, examined, lookup.read)))
+            message = user(Text(case(dossier.sheet, examined, lookup.read, fences_of(self._view.workspace.root))))
         except TooLong as e:
             return Opinion(name, "none", str(e))
         prefix = self._prefix(dossier, definition, served)

@@ -15,6 +15,7 @@ import anyio
 from ...memory import files, snapshot
 from ...memory.clock import Clock
 from ...memory.errors import MemoryFault, OnepenError
+from ...memory.fence import Fences, fences_of
 from ...memory.ids import BadTitle, check_title
 from ...memory.target import CardTarget, FileTarget, parse_target
 from ...memory.text.card import EditKind
@@ -79,6 +80,7 @@ class Attempt:
         self._account = account
         self._dossier = dossier
         self._say = say
+        self._fences = fences_of(workspace.root)
 
     async def run(self, spawn: Spawn) -> AttemptEvent:
         """Until the worker has ended and its drafts are collected, also when its model could not be asked.
@@ -106,7 +108,7 @@ class Attempt:
         # A view of its own: searches run in a thread, and a view is not made for two.
         target = None if assignment.answer else assignment.target
         lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs, target)
-        host = _Host(conversation, lookup, self._say, waiting)
+        host = _Host(conversation, lookup, self._say, waiting, self._fences)
         started = anyio.current_time()
         try:
             ending = await self._workshop.pool.run(assignment, host)
@@ -147,6 +149,7 @@ class Attempt:
             model=sheet.model,
             answer=sheet.answer,
             commands=RUN_COMMAND in self._definition.tools,
+            fence=self._fences.key.decode(),
         )
         if assignment.commands:
             files.make_folder(assignment.work_folder, within=dossier.space.root)
@@ -167,7 +170,8 @@ class Attempt:
                 if found.name == draft.facts.name and found.raw is not None:
                     cut = " (its beginning)" if len(found.text) > _FEEDBACK else ""
                     what = f"The draft {found.name} to begin with{cut}; it is no source, so quote what it was made from"
-                    parts.append(f"{what}:\n\n" + clip(found.text, _FEEDBACK, ""))
+                    text = self._fences.around(f"the draft {found.name}", clip(found.text, _FEEDBACK, ""))
+                    parts.append(f"{what}:\n\n{text}")
         return "\n\n".join(parts)
 
     def _event(self, attempt: int, ending: Ending, *, refused: bool) -> AttemptEvent:
@@ -242,11 +246,14 @@ class Attempt:
 class _Host:
     """Answers one worker: its model calls, its searches."""
 
-    def __init__(self, conversation: Conversation, lookup: Lookup, say: SayOfOne, waiting: Waiting) -> None:
+    def __init__(
+        self, conversation: Conversation, lookup: Lookup, say: SayOfOne, waiting: Waiting, fences: Fences
+    ) -> None:
         self._conversation = conversation
         self._lookup = lookup
         self._say = say
         self._waiting = waiting
+        self._fences = fences
         self.refused = False
 
     async def model(self, delta: tuple[Message, ...], prefix_sha: str, paused: Paused) -> ModelReply:
@@ -261,6 +268,7 @@ class _Host:
         if name != "search":
             return f"{name}: the orchestrator has no such tool; it answers search", True
         content, is_error, shown = await anyio.to_thread.run_sync(self._lookup.tool, input)
+        content = content if is_error else self._fences.around("what was found", content)
         self._conversation.note_tool(name, input, content, shown)
         return content, is_error
 

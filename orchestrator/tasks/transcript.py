@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ...memory.exam.records import is_record
+from ...memory.fence import inside
 from ...subagents.messages import BadMessage, Message, block_dict, parse_blocks, parse_message
 from ...subagents.model import LostCall, ModelReply, Usage
 from ..premises import append_line
@@ -114,7 +115,7 @@ def shown_in(transcript: Path) -> Iterator[str]:
                 for message in messages:
                     for block in message.get("content", ()) if isinstance(message, dict) else ():
                         content = block.get("content") if isinstance(block, dict) else None
-                        if isinstance(content, str) and (page := _PAGE.match(content)) is not None:
+                        if isinstance(content, str) and (page := _PAGE.match(inside(content))) is not None:
                             yield page[1]
 
 

@@ -228,6 +228,7 @@ class Work:
             silence=limits.silence_seconds,
             turns=min(request.max_turns or limits.turns, limits.turns),
             budget_usd=request.budget_usd,
+            external=request.external,
         )
 
     # -- running ---------------------------------------------------------------------------------------------------

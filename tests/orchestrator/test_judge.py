@@ -333,7 +333,7 @@ def test_the_draft_s_words_are_data_in_one_part(make_service: MakeService) -> No
     assert isinstance(block, Text)
     head, _, rest = block.text.partition("\n\n")
     mark = head.partition("begin with [")[2].partition(" ")[0]
-    assert len(mark) == 32 and mark not in HOSTILE
+    assert len(mark) == 16 and mark not in HOSTILE
     marked = [line.strip("[]").removeprefix(f"{mark} ") for line in rest.splitlines() if mark in line]
     names = ["task", "place", "front matter", "change"]
     assert marked == [line for name in names for line in (name, f"end of {name}")]

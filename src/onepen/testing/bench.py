@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 
 from onepen.memory import files
+from onepen.memory.fence import inside
 from onepen.memory.ids import AgentId, TaskId
 from onepen.memory.snapshot import SNAPSHOT_FILES
 from onepen.subagents.definition import AgentDefinition, parse_definition
@@ -161,9 +162,10 @@ class Tried:
         return self.toolbox.run(ToolUse(f"u{self._calls}", tool, fields if given is ... else given))
 
     def ok(self, tool: str, **fields: Any) -> str:
+        """What a call that is not refused says, without its fence."""
         result = self(tool, **fields)
         assert not result.is_error, result
-        return result.content
+        return inside(result.content)
 
     def refused(self, tool: str, given: Any = ..., **fields: Any) -> str:
         result = self(tool, given, **fields)

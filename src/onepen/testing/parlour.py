@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 
 from onepen.memory.clock import Clock
+from onepen.memory.fence import inside
 from onepen.memory.follow import Followed
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
@@ -152,9 +153,9 @@ class Parlour:
         return [line for line in found if line is not None]
 
     def results(self) -> list[tuple[str, bool]]:
-        """What the last request told the model of its calls."""
+        """What the last request told the model of its calls, without fences."""
         blocks = [b for m in self.model.requests[-1].messages for b in m.content if b.type == "tool_result"]
-        return [(b.content, b.is_error) for b in blocks]
+        return [(inside(b.content), b.is_error) for b in blocks]
 
     def cut_after(self, session: str, kind: str) -> None:
         """The chat's file as it is when the process dies right after the last line of this kind was written."""

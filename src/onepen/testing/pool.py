@@ -10,6 +10,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from onepen.memory import files
+from onepen.memory.fence import Fences
 from onepen.memory.ids import TaskId
 from onepen.memory.snapshot import load
 from onepen.subagents.drafting import Drafting
@@ -87,5 +88,7 @@ def _attempt(assignment: Assignment, host: Host) -> ReportInput:
     if work_folder is not None:
         running = Running(work_folder, os.environ, assignment.inputs_folder, assignment.space, say)
     asks = assignment.agent.asks
-    toolbox = Toolbox(assignment.agent.tools, reading, drafting, search, running, asks)
+    toolbox = Toolbox(
+        assignment.agent.tools, reading, drafting, search, running, asks, Fences(assignment.fence.encode())
+    )
     return work(first_message(assignment), ask, toolbox, assignment.limits.turns)
