@@ -364,13 +364,14 @@ def _plain(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-_PERSONS = ("Config", "ProfileTable", "PriceTable", "BudgetTable")
+_PERSONS = ("Config", "ProfileTable", "PriceTable", "BudgetTable", "WorkersTable")
 _WORKSPACES = ("WorkspaceSettings", "LimitSettings", "WishSettings")
 _TABLES = {
     "Config": "`config.toml`",
     "ProfileTable": "`[profiles.NAME]`",
     "PriceTable": '`[profiles.NAME.prices."ID"]`',
     "BudgetTable": "`[budget]`",
+    "WorkersTable": "`[workers]`",
     "WorkspaceSettings": "`onepen.toml`",
     "LimitSettings": "`[limits]`",
     "WishSettings": "`[wishes]`",

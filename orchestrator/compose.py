@@ -19,8 +19,9 @@ from .service import Service
 from .settings.redact import Known, held_in
 
 if TYPE_CHECKING:
-    from .commit import Durability
+    from ..subagents.forkserver import ForkServer
     from .pens import HeldPen
+    from .settings.config import Config
     from .settings.models import Models
     from .settings.setup import Setup
     from .tasks.workshop import Workshop
@@ -48,7 +49,7 @@ def build_service(root: Path, *, clock: Clock | None = None) -> Service:
     workspace = open_workspace(root)
     now = clock or SystemClock(workspace.settings.timezone)
     known = Known(held_in(os.environ))
-    workshop = cache(lambda: _workshop(now, workspace, known))
+    workshop = cache(lambda: _workshop(now, workspace, known, _own_config(), _fork_server()))
     return Service(
         workspace,
         clock=now,
@@ -99,6 +100,7 @@ async def build_orchestrator(
 
     from anyio import CancelScope
 
+    from .commit import Durability
     from .pens import HeldPen
     from .settings.setup import NOTHING
     from .tasks.desk import Desk
@@ -108,16 +110,20 @@ async def build_orchestrator(
     now = clock or SystemClock(workspace.settings.timezone)
     view = View(workspace)
     known = Known(held_in(os.environ))
-    workshop = _workshop(now, workspace, known)
+    config = _own_config()
+    server = _fork_server()
+    workshop = _workshop(now, workspace, known, config, server)
     with HeldPen.open(
         view,
         now,
         wait=wait,
         on_broken=on_broken,
         witness=lambda: _behind(workspace, now),
-        durability=_durability(),
+        durability=Durability(config.durability),
         later=asyncio.get_running_loop().call_later,
     ) as pen:
+        if server is not None:
+            server.start_early()
         lost = recover(Desk(view, now), view)
         service = Service(
             workspace,
@@ -134,11 +140,18 @@ async def build_orchestrator(
             yield Orchestrator(service, pen, workshop, known, (*pen.notices, *lost))
         finally:
             with CancelScope(shield=True):
+                if server is not None:
+                    await server.close()
                 await workshop.gateway.close()
 
 
-def _workshop(clock: Clock, workspace: Workspace, known: Known) -> "Workshop":
+def _workshop(
+    clock: Clock, workspace: Workspace, known: Known, config: "Config", server: "ForkServer | None"
+) -> "Workshop":
+    from anyio import CapacityLimiter
+
     from ..subagents.pool import ProcessPool
+    from ..subagents.room import make_room
     from .gateway.gateway import Gateway
     from .gateway.ledger import Ledger
     from .gateway.outstanding import Outstanding
@@ -147,7 +160,16 @@ def _workshop(clock: Clock, workspace: Workspace, known: Known) -> "Workshop":
 
     ledger = Ledger(before=lambda day: spent(workspace.spaces(), day))
     gateway = Gateway(ledger, outstanding=Outstanding(workspace.root), clock=clock)
-    return Workshop(ProcessPool(mask=known.mask), gateway)
+    pool = ProcessPool(mask=known.mask, server=server)
+    return Workshop(pool, gateway, CapacityLimiter(make_room(config.workers.at_once)))
+
+
+def _fork_server() -> "ForkServer | None":
+    """Not started yet; None where there can be none, and each worker is a plain child."""
+    from ..subagents.environment import child_environment
+    from ..subagents.forkserver import ForkServer
+
+    return ForkServer(child_environment(os.environ)) if ForkServer.possible() else None
 
 
 def _at_once(workspace: Workspace, clock: Clock) -> "Witness | None":
@@ -172,17 +194,18 @@ def _behind(workspace: Workspace, clock: Clock) -> "Witness":
     return Behind(Mirror(workspace, clock, os.environ, Wanted(workspace.settings.id)))
 
 
-def _durability() -> "Durability":
-    """What the person's own config says; `full` where it can't be read: the next command that works says why."""
-    from .commit import Durability
-    from .settings.config import ConfigUnreadable, load_config
+def _own_config() -> "Config":
+    """What of the person's own config is the process's, not a request's; as if there were none where it can't be read.
+
+    The next command that works says why.
+    """
+    from .settings.config import Config, ConfigUnreadable, load_config
     from .settings.place import config_file
 
     try:
-        config = load_config(config_file())
+        return load_config(config_file()) or Config()
     except ConfigUnreadable:
-        return Durability.FULL
-    return Durability.FULL if config is None else Durability(config.durability)
+        return Config()
 
 
 def _models(setup: "Setup", workshop: "Workshop") -> "Models":

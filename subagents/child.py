@@ -1,6 +1,6 @@
 """A child process with three pipes, in a session of its own, that never outlives its use.
 
-Waiting for a child is done without reaping it (its pidfd becomes readable, or `waitid` with WNOWAIT), so that its
+Waiting for a plain child is done without reaping it (its pidfd becomes readable, or `waitid` with WNOWAIT), so that its
 process group can't be taken over by a stranger before it is killed. Pipes are read until they are empty once the child
 is gone, not until their end: a grandchild may hold them for hours.
 """
@@ -8,6 +8,7 @@ is gone, not until their end: a grandchild may hold them for hours.
 import os
 import signal
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -19,55 +20,43 @@ CHUNK = 65_536
 """Bytes read at once."""
 
 
-class Child:
-    """A running child; it must be ended by `end` (politely, in time) or `kill`, which is safe to call again."""
+class Child(ABC):
+    """A running child, whoever forked it: its pipes, and what waits for its end.
 
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        self._process = process
-        self._files = (process.stdin, process.stdout, process.stderr)
-        self._stdin, self.stdout, self.stderr = (file.fileno() for file in self._files)
-        for pipe in (self._stdin, self.stdout, self.stderr):
+    It must be ended by `finish` (after `end`, which asks politely) or `kill`; all three are safe to call again.
+    """
+
+    def __init__(self, stdin: int, stdout: int, stderr: int) -> None:
+        self._stdin, self.stdout, self.stderr = stdin, stdout, stderr
+        for pipe in (stdin, stdout, stderr):
             os.set_blocking(pipe, False)
-        self._pidfd = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else None
         self._scopes: set[anyio.CancelScope] = set()
-        self._reaped = False
         self._ended = anyio.Event()
 
-    @classmethod
-    def start(cls, command: Sequence[str], environment: Mapping[str, str]) -> "Child":
-        """Start `command` with exactly this environment, in `/`; raises an OSError if it can't be started."""
-        return cls(
-            subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=dict(environment),
-                cwd="/",
-                start_new_session=True,
-                bufsize=0,
-            )
-        )
+    @abstractmethod
+    async def watch(self) -> None:
+        """See the child end: the others wait with `ended`. One task runs this as long as the child is used."""
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+    @abstractmethod
+    async def left_something(self) -> bool:
+        """Whether something that the child had started was still there when the child was gone."""
+
+    @abstractmethod
+    async def end(self, grace: float) -> None:
+        """Ask the child and its group to end (SIGTERM), and kill them after `grace` seconds."""
+
+    @abstractmethod
+    async def finish(self) -> int:
+        """Kill what is left of the child and of what it started; its exit status, negative for a signal."""
+
+    @abstractmethod
+    def kill(self) -> None:
+        """The same as `finish` for who can't wait."""
 
     @property
     def gone(self) -> bool:
-        """Whether the child has ended, as far as `watch` has seen; its exit status is known after `kill`."""
+        """Whether the child has ended, as far as `watch` has seen; its exit status is known after `finish`."""
         return self._ended.is_set()
-
-    async def watch(self) -> None:
-        """See the child end: the others wait with `ended`. One task runs this as long as the child is used."""
-        if self._pidfd is not None:
-            await anyio.wait_readable(self._pidfd)
-        else:
-            await anyio.to_thread.run_sync(self._wait_unreaped, abandon_on_cancel=True)
-        self._ended.set()
-        for scope in tuple(self._scopes):
-            scope.cancel()
 
     async def ended(self) -> None:
         """Wait until the child has ended."""
@@ -109,8 +98,13 @@ class Child:
                 return False
         return True
 
-    def holds_pipes(self) -> bool:
-        """Whether somebody still has our pipes although the child is gone: something that it started."""
+    def _has_ended(self) -> None:
+        self._ended.set()
+        for scope in tuple(self._scopes):
+            scope.cancel()
+
+    def _pipes_are_held(self) -> bool:
+        """Whether somebody still has our pipes."""
         for pipe in (self.stdout, self.stderr):
             try:
                 if os.read(pipe, CHUNK):
@@ -119,34 +113,77 @@ class Child:
                 return True
         return False
 
-    def signal_group(self, number: signal.Signals) -> None:
+    def _close_pipes(self) -> None:
+        for pipe in (self._stdin, self.stdout, self.stderr):
+            os.close(pipe)
+
+
+class PlainChild(Child):
+    """A child that this process started itself: of what it starts, its process group is ended with it."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self._process = process
+        super().__init__(*(os.dup(file.fileno()) for file in (process.stdin, process.stdout, process.stderr)))
+        for file in (process.stdin, process.stdout, process.stderr):
+            file.close()
+        self._pidfd = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else None
+        self._reaped = False
+
+    @classmethod
+    def start(cls, command: Sequence[str], environment: Mapping[str, str]) -> "PlainChild":
+        """Start `command` with exactly this environment, in `/`; raises an OSError if it can't be started."""
+        return cls(
+            subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(environment),
+                cwd="/",
+                start_new_session=True,
+                bufsize=0,
+            )
+        )
+
+    async def watch(self) -> None:
+        if self._pidfd is not None:
+            await anyio.wait_readable(self._pidfd)
+        else:
+            await anyio.to_thread.run_sync(self._wait_unreaped, abandon_on_cancel=True)
+        self._has_ended()
+
+    async def left_something(self) -> bool:
+        return self._pipes_are_held()
+
+    async def end(self, grace: float) -> None:
+        if not self.gone:
+            self._signal_group(signal.SIGTERM)
+            with anyio.move_on_after(grace):
+                await self.ended()
+        self._signal_group(signal.SIGKILL)
+
+    async def finish(self) -> int:
+        self.kill()
+        return self._process.returncode
+
+    def kill(self) -> None:
+        if not self._reaped:
+            self._signal_group(signal.SIGKILL)
+            self._process.wait()
+            self._reaped = True
+            self._has_ended()
+            self._close_pipes()
+            if self._pidfd is not None:
+                os.close(self._pidfd)
+
+    def _signal_group(self, number: signal.Signals) -> None:
         """Signal the child and what it started in its session; nothing once it has been reaped."""
         if not self._reaped:
             try:
                 os.killpg(self._process.pid, number)
             except (ProcessLookupError, PermissionError):
                 pass  # nobody is left, or (macOS) only a process that has ended and waits to be reaped
-
-    async def end(self, grace: float) -> None:
-        """Ask the group to end (SIGTERM), and kill it after `grace` seconds; `kill` reaps the child."""
-        if not self.gone:
-            self.signal_group(signal.SIGTERM)
-            with anyio.move_on_after(grace):
-                await self.ended()
-        self.signal_group(signal.SIGKILL)
-
-    def kill(self) -> int:
-        """Kill what is left of the group, reap the child, close the pipes; its exit status, negative for a signal."""
-        if not self._reaped:
-            self.signal_group(signal.SIGKILL)
-            self._process.wait()
-            self._reaped = True
-            self._ended.set()
-            for file in self._files:
-                file.close()
-            if self._pidfd is not None:
-                os.close(self._pidfd)
-        return self._process.returncode
 
     def _wait_unreaped(self) -> None:
         if hasattr(os, "waitid"):

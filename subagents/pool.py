@@ -1,7 +1,7 @@
-"""The pool runs attempts: `Pool` is the seam, `ProcessPool` starts one plain child process for each.
+"""The pool runs attempts: `Pool` is the seam, `ProcessPool` has a process for each.
 
-An attempt is over when its worker has reported, ended, gone beyond a limit or been stopped; then its whole process
-group is ended. What a worker says in another task's or attempt's name is logged and changes nothing.
+An attempt is over when its worker has reported, ended, gone beyond a limit or been stopped; then its worker is ended
+with all that it started. What a worker says in another task's or attempt's name is logged and changes nothing.
 """
 
 import os
@@ -14,10 +14,12 @@ from ..memory import files
 from ..memory.ids import TaskId
 from ..staging.secret import mask as mask_shapes
 from .assignment import Assignment, Limits
-from .child import Child
+from .child import Child, PlainChild
 from .ending import Ending, Failed, Reported, Stopped, TimedOut
 from .environment import child_environment
+from .forkserver import ForkServer
 from .host import Host, RequestRefused
+from .order import Order
 from .supervision import Supervision
 from .workerlog import WorkerLog
 
@@ -36,6 +38,9 @@ __all__ = [
 ]
 
 
+_OWN = (sys.executable, "-P", "-m", "onepen.subagents")
+
+
 class Pool(Protocol):
     """Runs attempts, any number side by side. Cancelling `run` ends the worker at once, with what it started."""
 
@@ -47,14 +52,21 @@ class Pool(Protocol):
 
 
 class ProcessPool:
-    """A child process for each attempt: the program that its assignment names, else our own worker or `command`.
+    """A process for each attempt: the program that its assignment names, else our own worker or `command`.
 
-    `mask` takes secrets out of what a worker prints.
+    `mask` takes secrets out of what a worker prints. Processes are forked by the `server`; without one each is a plain
+    child: slower to start, and what it starts in sessions of their own isn't ended with it.
     """
 
-    def __init__(self, command: Sequence[str] | None = None, mask: Callable[[str], str] = mask_shapes) -> None:
+    def __init__(
+        self,
+        command: Sequence[str] | None = None,
+        mask: Callable[[str], str] = mask_shapes,
+        server: ForkServer | None = None,
+    ) -> None:
         self._mask = mask
-        self._command = tuple(command or (sys.executable, "-P", "-m", "onepen.subagents"))
+        self._command = tuple(command or ())
+        self._server = server
         self._running: dict[tuple[TaskId, int], Supervision] = {}
 
     async def run(self, assignment: Assignment, host: Host) -> Ending:
@@ -62,11 +74,12 @@ class ProcessPool:
         files.make_folder(assignment.drafts_folder)
         append = partial(files.append, assignment.log, moved_is_gone=True)
         log = WorkerLog(append, assignment.limits.log_bytes, self._mask)
-        command = assignment.program or self._command
+        program = assignment.program or self._command
         try:
-            child = Child.start(command, child_environment(os.environ))
+            child = await self._start(program)
         except OSError as e:
-            return Failed(f"{command[0]}: the worker could not be started: {e.strerror}", None, None, 0.0)
+            name = (program or _OWN)[0]
+            return Failed(f"{name}: the worker could not be started: {e.strerror}", None, None, 0.0)
         key = (assignment.task, assignment.attempt)
         try:
             self._running[key] = Supervision(assignment, host, child, log)
@@ -74,6 +87,12 @@ class ProcessPool:
         finally:
             self._running.pop(key, None)
             child.kill()
+
+    async def _start(self, program: tuple[str, ...]) -> Child:
+        environment = child_environment(os.environ)
+        if self._server is None:
+            return PlainChild.start(program or _OWN, environment)
+        return await self._server.spawn(Order(environment, program))
 
     def stop(self, task: TaskId, attempt: int) -> None:
         """End an attempt that runs: its worker is told, gets a moment, and `run` returns Stopped."""

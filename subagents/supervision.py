@@ -90,7 +90,8 @@ class Supervision:
         try:
             outcome = await self._supervised()
         finally:
-            status = self._child.kill()
+            with anyio.CancelScope(shield=True):
+                status = await self._child.finish()
             self._log.close()
         return self._ending(outcome, status, round(anyio.current_time() - started, 3))
 
@@ -287,8 +288,8 @@ class Supervision:
             self._log.note(f"{_why_ended(outcome)}; the worker was still running and was ended")
         else:
             await self._read_all()
-            if self._child.holds_pipes():
-                self._log.note("something that the worker had started still held its pipes; it was ended")
+            if await self._child.left_something():
+                self._log.note("something that the worker had started was still there; it was ended")
         await self._child.end(KILL_GRACE)
         await self._read_all()
 

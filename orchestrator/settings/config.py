@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ...memory.ids import shown
 from ...memory.misfit import misfits
+from ...subagents.room import AT_ONCE
 from ..errors import OrchestratorFault
 from ..gateway.address import on_this_machine
 from .place import FILE as FILE
@@ -149,6 +150,13 @@ class GitTable(_Table):
         return self.workspaces.get(workspace, self.mirror)
 
 
+class WorkersTable(_Table):
+    """The processes that make attempts."""
+
+    at_once: int = Field(default=AT_ONCE, ge=1, le=1_000)
+    """How many run at the same time; others wait until one has ended. It counts from the orchestrator's next start."""
+
+
 _WORKSPACE = re.compile(r"[0-9a-z]{8,32}")
 _CLIENT = re.compile(r"([0-9a-z]{8,32}/)?[a-z0-9][a-z0-9-]{0,63}")
 
@@ -186,6 +194,8 @@ class Config(_Table):
     """Your caps: a table [budget]."""
     git: GitTable = GitTable()
     """The git mirror: a table [git]."""
+    workers: WorkersTable = WorkersTable()
+    """The processes that make attempts: a table [workers]."""
 
     @field_validator("clients")
     @classmethod

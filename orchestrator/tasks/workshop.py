@@ -7,6 +7,7 @@ import anyio
 
 from ...memory.follow import Followed
 from ...memory.ids import TaskId
+from ...subagents.room import AT_ONCE
 from .atwork import AtWork
 from .startgate import StartGate
 
@@ -14,20 +15,19 @@ if TYPE_CHECKING:
     from ...subagents.pool import Pool
     from ..gateway.gateway import Gateway
 
-SIDE_BY_SIDE = 8
-"""How many attempts run at the same time; the others wait."""
-
 
 @dataclass
 class Workshop:
-    """One for the life of a process. `at_work` holds the tasks that a driver is seeing through.
+    """One for the life of a process. `slots` says how many attempts run at the same time; the others wait.
+
+    `at_work` holds the tasks that a driver is seeing through.
 
     `talking` holds the chats that are answering a message, `histories` what is known of each space's history.
     """
 
     pool: "Pool"
     gateway: "Gateway"
-    slots: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(SIDE_BY_SIDE))
+    slots: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(AT_ONCE))
     gate: StartGate = field(default_factory=StartGate)
     at_work: dict[TaskId, AtWork] = field(default_factory=dict)
     talking: set[str] = field(default_factory=set)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -17,9 +18,15 @@ from onepen.subagents.ending import Ending, Failed, Reported, Stopped, TimedOut
 from onepen.subagents.host import Paused
 from onepen.subagents.messages import Message, Text
 from onepen.subagents.model import ModelReply, Usage
-from onepen.subagents.pool import Limits, ProcessPool, RequestRefused
+from onepen.subagents.pool import Limits, Pool, RequestRefused
 from onepen.testing.bench import Bench, ScriptedHost
 from onepen.testing.worker import worker
+
+
+@pytest.fixture
+def bench(either: Bench) -> Bench:
+    return either
+
 
 DONE = ["report", {"summary": "done"}]
 CHILD = (["background", "echo $$ > pid; exec sleep 600"], ["shell", "until [ -s pid ]; do :; done"])
@@ -133,7 +140,7 @@ def test_a_grandchild_that_holds_the_pipes_keeps_nobody(bench: Bench) -> None:
         )
     assert isinstance(ending, Reported)
     assert gone(pid_in(bench, "pid"))
-    assert "something that the worker had started still held its pipes" in bench.log
+    assert "something that the worker had started was still there" in bench.log
 
 
 def test_a_worker_that_stays_after_its_report_is_ended(bench: Bench) -> None:
@@ -235,9 +242,8 @@ def test_a_death_during_a_model_call_is_noticed_at_once(bench: Bench) -> None:
 
 def test_a_program_that_is_not_there(bench: Bench) -> None:
     ending = bench.run(["/no/such/program"])
-    assert ending == Failed(
-        "/no/such/program: the worker could not be started: No such file or directory", None, None, 0.0
-    )
+    assert isinstance(ending, Failed)
+    assert re.search("/no/such/program: .*could not be started: No such file or directory", ending.reason)
 
 
 @pytest.mark.parametrize("step", [["flood", 1 << 30], ["endless", 1 << 30], ["shell", "yes '{\"type\"'"]])
@@ -274,10 +280,10 @@ def test_a_report_after_the_time_limit_is_late(bench: Bench) -> None:
 
     async def both() -> list[Ending]:
         endings: list[Ending] = []
-        pool = ProcessPool(worker(["shell", f"LINE='{line}'; {late}"]))
-        other = ProcessPool(worker(["sleep", 2], ["report", {"summary": "second"}], ["report", {"summary": "again"}]))
+        pool = bench.pool(worker(["shell", f"LINE='{line}'; {late}"]))
+        other = bench.pool(worker(["sleep", 2], ["report", {"summary": "second"}], ["report", {"summary": "again"}]))
 
-        async def one(pool: ProcessPool, attempt: int, limits: Limits) -> None:
+        async def one(pool: Pool, attempt: int, limits: Limits) -> None:
             endings.append(await pool.run(bench.assignment(attempt=attempt, limits=limits), ScriptedHost()))
 
         async with anyio.create_task_group() as group:
@@ -327,7 +333,7 @@ def test_half_a_character_in_a_reply_is_replaced(bench: Bench) -> None:
 
 def test_cancelling_ends_the_worker_and_what_it_started(bench: Bench) -> None:
     async def whole() -> None:
-        pool = ProcessPool(worker(*CHILD, ["ask", {}]))
+        pool = bench.pool(worker(*CHILD, ["ask", {}]))
         async with anyio.create_task_group() as group:
 
             async def reached() -> ModelReply:
@@ -344,7 +350,7 @@ def test_cancelling_ends_the_worker_and_what_it_started(bench: Bench) -> None:
 @pytest.mark.parametrize("listens", [True, False])
 def test_stopping_tells_the_worker_first(bench: Bench, listens: bool) -> None:
     async def whole() -> Ending:
-        pool = ProcessPool(worker(["send", "progress", {"text": "up"}], ["read"] if listens else ["sleep", 600]))
+        pool = bench.pool(worker(["send", "progress", {"text": "up"}], ["read"] if listens else ["sleep", 600]))
 
         class Stopping(ScriptedHost):
             def progress(self, text: str) -> None:
@@ -363,15 +369,15 @@ def test_many_side_by_side_do_not_wait_for_one_that_hangs(bench: Bench) -> None:
     async def whole() -> list[tuple[int, Ending]]:
         endings: list[tuple[int, Ending]] = []
 
-        async def one(pool: ProcessPool, attempt: int, limits: Limits) -> None:
+        async def one(pool: Pool, attempt: int, limits: Limits) -> None:
             ending = await pool.run(bench.assignment(attempt=attempt, limits=limits), ScriptedHost())
             endings.append((attempt, ending))
 
         async with anyio.create_task_group() as group:
-            group.start_soon(one, ProcessPool(worker(["flood", 1 << 30])), 1, Limits(seconds=20, noise_bytes=4 << 20))
-            group.start_soon(one, ProcessPool(worker(["deaf"], ["sleep", 600])), 2, Limits(seconds=3))
+            group.start_soon(one, bench.pool(worker(["flood", 1 << 30])), 1, Limits(seconds=20, noise_bytes=4 << 20))
+            group.start_soon(one, bench.pool(worker(["deaf"], ["sleep", 600])), 2, Limits(seconds=3))
             for attempt in range(3, 9):
-                group.start_soon(one, ProcessPool(worker(DONE)), attempt, Limits())
+                group.start_soon(one, bench.pool(worker(DONE)), attempt, Limits())
         return endings
 
     endings = anyio.run(whole)

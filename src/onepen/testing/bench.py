@@ -15,6 +15,7 @@ from onepen.memory.ids import AgentId, TaskId
 from onepen.memory.snapshot import SNAPSHOT_FILES
 from onepen.subagents.definition import AgentDefinition, parse_definition
 from onepen.subagents.drafting import Drafting
+from onepen.subagents.forkserver import ForkServer
 from onepen.subagents.host import Paused
 from onepen.subagents.messages import Message, ToolResult, ToolUse
 from onepen.subagents.model import ModelReply, Usage
@@ -51,10 +52,11 @@ CONES = """\
 
 @dataclass(frozen=True)
 class Bench:
-    """A space on disk with one task that has one input."""
+    """A space on disk with one task that has one input; workers are forked by `server`, or plain children."""
 
     root: Path
     task: TaskId = TASK
+    server: ForkServer | None = None
 
     @property
     def space(self) -> Path:
@@ -73,9 +75,9 @@ class Bench:
         return (self.folder / "1" / "worker.log").read_bytes().decode(errors="backslashreplace")
 
     @classmethod
-    def make(cls, root: Path) -> "Bench":
+    def make(cls, root: Path, server: ForkServer | None = None) -> "Bench":
         """A bench in an empty folder."""
-        made = cls(root)
+        made = cls(root, server=server)
         made.write("clients/acme/projects/kiln.md", KILN)
         made.write("clients/acme/projects/kiln/sales/launch.md", "# Launch\n\nSoon.\n")
         made.write("clients/acme/research/cones.md", "---\ntitle: Cones\n---\n\n# Cones\n\n## Heat\nNot known.\n")
@@ -91,9 +93,12 @@ class Bench:
 
         async def whole() -> Ending:
             with anyio.fail_after(40):
-                return await ProcessPool(command).run(self.assignment(**fields), host or ScriptedHost())
+                return await self.pool(command).run(self.assignment(**fields), host or ScriptedHost())
 
         return anyio.run(whole)
+
+    def pool(self, command: Sequence[str] | None = None) -> ProcessPool:
+        return ProcessPool(command, server=self.server)
 
     def write(self, name: str, text: str) -> Path:
         """Put a text, dedented, at a path below the root."""

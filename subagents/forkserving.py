@@ -1,0 +1,241 @@
+"""The fork server: a warm process with one thread that forks a worker for each order, and buries it.
+
+It has imported what a worker needs before the first order, so a worker is ready in milliseconds and shares its memory.
+A worker's own changes are its own: each is forked anew from a process that has never been a worker. The server reaps
+what ends, says so at once, and kills on sight each child that it didn't fork itself: what a worker had started and left
+behind. It ends, with everything below it, when the orchestrator or the warden is gone.
+"""
+
+import gc
+import os
+import select
+import signal
+import socket
+import time
+from array import array
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+
+from .kin import end_all, strike, take_in_orphans
+from .launch import launch
+from .order import DESCRIPTORS, LARGEST, Order, Word
+
+_LOOK_SECONDS = 1.0
+"""How often it looks for children that it didn't fork, as long as there are workers."""
+_CLEAR_SECONDS = 0.002
+_PATIENCE_SECONDS = 2.0
+"""How long the end of one worker waits for strangers: they may be another's, who goes on making them."""
+_AGAIN_SECONDS = 0.1
+_LAST_SECONDS = 60.0
+_ORDERS_AT_ONCE = 32
+
+
+@dataclass
+class _Hand:
+    """A worker by its lead; `pid` is None until it was forked."""
+
+    lead: socket.socket
+    order: Order
+    files: tuple[int, ...]
+    pid: int | None = None
+    ended: float | None = None
+    """When it exited; it is forgotten once nothing of it is left."""
+    left: int = 0
+    heard: bool = True
+    """Whether its lead is listened to; not any more once it was let go of."""
+
+    def say(self, word: Word) -> None:
+        with suppress(OSError):  # nobody waits for it any more
+            self.lead.send(word.encode())
+
+
+def serve(orders: socket.socket, warden: int) -> int:
+    """Serve until the orchestrator or the warden is gone; the exit status."""
+    take_in_orphans()
+    warm()
+    return _Server(orders, warden).run()
+
+
+def warm() -> None:
+    """Import what workers need, and settle the memory that they will share."""
+    from . import worker  # noqa: F401
+
+    gc.disable()  # a collection would write to pages that workers share
+    gc.collect()
+    gc.freeze()
+
+
+class _Server:
+    def __init__(self, orders: socket.socket, warden: int) -> None:
+        self._orders = orders
+        self._pid = os.getpid()
+        self._hands: dict[int, _Hand] = {}  # by the descriptor of its lead
+        self._running: dict[int, _Hand] = {}  # by process id
+        self._queue: deque[_Hand] = deque()
+        self._clearing: list[_Hand] = []
+        self._looked = time.monotonic()
+        self._strangers = False
+        self._poll = select.epoll()
+        self._warden = os.pidfd_open(warden)
+        self._wake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for fd in (self._orders.fileno(), self._warden, self._wake):
+            self._poll.register(fd, select.EPOLLIN)
+        if os.getppid() != warden:
+            raise SystemExit(1)
+
+    def run(self) -> int:
+        while self._turn():
+            pass
+        signal.set_wakeup_fd(-1)
+        return 0 if end_all(_LAST_SECONDS) else 1
+
+    def _turn(self) -> bool:
+        """Wait for something to do and do it; False when this is the end."""
+        for fd, _ in self._poll.poll(self._seconds()):
+            if fd == self._orders.fileno():
+                if not self._take_orders():
+                    return False
+            elif fd == self._warden:
+                return False
+            elif fd == self._wake:
+                with suppress(BlockingIOError):
+                    os.read(fd, 1 << 12)
+            elif fd in self._hands:
+                self._hear(self._hands[fd])
+        self._reap()
+        self._start_queued()
+        self._clear()
+        return True
+
+    def _seconds(self) -> float | None:
+        """How long to wait when nothing happens."""
+        if self._clearing:
+            return _CLEAR_SECONDS
+        if self._queue:
+            return _AGAIN_SECONDS
+        return _LOOK_SECONDS if self._running or self._strangers else None
+
+    # -- orders --------------------------------------------------------------------------------------------------------
+
+    def _take_orders(self) -> bool:
+        """The orders that have come, some at a time; False when there will be no more."""
+        for _ in range(_ORDERS_AT_ONCE):
+            try:
+                data, files = _received(self._orders)
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+            if not data:
+                return False
+            if len(files) != DESCRIPTORS:  # no descriptor was left for them: the order's lead is let go of with them
+                for file in files:
+                    os.close(file)
+                continue
+            hand = _Hand(socket.socket(fileno=files[-1]), Order.decode(data), tuple(files[:-1]))
+            self._hands[hand.lead.fileno()] = hand
+            self._poll.register(hand.lead, select.EPOLLIN)
+            self._queue.append(hand)
+        return True
+
+    def _start_queued(self) -> None:
+        while self._queue:
+            if not self._start(self._queue[0]):
+                return
+            self._queue.popleft()
+
+    def _start(self, hand: _Hand) -> bool:
+        """Fork a worker; False if there is no room for one more right now."""
+        try:
+            pid = os.fork()
+        except OSError:  # the user's or the system's limit of processes: others are going to end
+            if self._running:
+                return False
+            hand.say(Word("refused", text="no process can be forked"))
+            self._forget(hand)
+            return True
+        if pid == 0:
+            gc.enable()
+            launch(hand.order, hand.files, self._pid)
+        for file in hand.files:
+            os.close(file)
+        hand.files = ()
+        hand.pid = pid
+        self._running[pid] = hand
+        hand.say(Word("started", pid))
+        return True
+
+    def _hear(self, hand: _Hand) -> None:
+        """What is said over a worker's lead; one that was let go of ends all that belongs to it."""
+        try:
+            data = hand.lead.recv(LARGEST, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._poll.unregister(hand.lead)
+            hand.heard = False
+        if hand.pid is None:
+            if not data:
+                self._queue.remove(hand)
+                self._forget(hand)
+        elif hand.ended is None:
+            number = Word.decode(data).value if data else signal.SIGKILL
+            try:
+                os.killpg(hand.pid, number)
+            except ProcessLookupError:  # it has no session of its own yet
+                os.kill(hand.pid, number)
+
+    # -- ends ----------------------------------------------------------------------------------------------------------
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            hand = self._running.pop(pid, None)
+            if hand is not None:
+                hand.ended = time.monotonic()
+                hand.say(Word("exited", os.waitstatus_to_exitcode(status)))
+                self._clearing.append(hand)
+
+    def _clear(self) -> None:
+        """Kill what workers have left, and say of each that has ended when nothing of it is there any more."""
+        now = time.monotonic()
+        if not (self._clearing or self._strangers or now - self._looked >= _LOOK_SECONDS):
+            return
+        self._looked = now
+        struck = strike(self._running)
+        self._strangers = struck > 0
+        for hand in tuple(self._clearing):
+            hand.left = max(hand.left, struck)
+            if not struck or (hand.ended is not None and now - hand.ended > _PATIENCE_SECONDS):
+                hand.say(Word("gone", hand.left))
+                self._clearing.remove(hand)
+                self._forget(hand)
+
+    def _forget(self, hand: _Hand) -> None:
+        del self._hands[hand.lead.fileno()]
+        if hand.heard:  # closing is not enough: a worker that was just forked may hold it, too, for a moment
+            self._poll.unregister(hand.lead)
+        for file in hand.files:
+            os.close(file)
+        hand.lead.close()
+
+
+def _received(orders: socket.socket) -> tuple[bytes, list[int]]:
+    """One packet and its descriptors; socket.recv_fds takes flags and forgets them (CPython 3.11)."""
+    files = array("i")
+    size = socket.CMSG_LEN(DESCRIPTORS * files.itemsize)
+    data, parts, _, _ = orders.recvmsg(LARGEST, size, socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC)
+    for level, kind, part in parts:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            files.frombytes(part[: len(part) - len(part) % files.itemsize])
+    return data, list(files)
