@@ -66,6 +66,10 @@ class TaskFolder:
     def drafts(self, number: int) -> Path:
         return self.attempt(number) / "drafts"
 
+    def work(self, number: int) -> Path:
+        """Where commands of an attempt ran."""
+        return self.attempt(number) / "work"
+
     def transcript(self, number: int) -> Path:
         return self.attempt(number) / "transcript.jsonl"
 

@@ -21,7 +21,7 @@ SECONDS, MOST_SECONDS = 60, 600
 """How long a command may take where the model says nothing, and whatever it says."""
 
 _SIGN_OF_LIFE = 20  # looks, of half a second each
-_STATE = re.compile(r"\nwork folder: [^\n]* \[state ([0-9a-f]{16})\]\Z")
+_STATE = re.compile(r"\nwork folder: [^\n]* \[state ([0-9a-f]{16}|unknown)\]\Z")
 
 
 class Running:
@@ -47,7 +47,7 @@ class Running:
         if not given.command.strip() or "\0" in given.command:
             raise ToolRefused("run_command: command is empty, or holds a NUL; give a line of shell")
         self.folder.make()
-        before = self._contents() if self._seen is None else self._seen
+        before = self._seen or self._contents() or Contents()
         seconds = min(given.seconds or SECONDS, self._most)
         try:
             ran = run_command(
@@ -61,22 +61,23 @@ class Running:
         except OSError as e:
             raise ToolRefused(f"run_command: it could not be started: {e.strerror or e}") from e
         self._seen = self._contents()
-        told = f"{_ended(ran, seconds)}\n{_printed(ran)}\nwork folder: {_left(before, self._seen)}"
-        if ran.cut:
+        unread = "it can't be told what lies there, remove what is not needed [state unknown]"
+        left = unread if self._seen is None else f"{self._seen.told(before)} [state {self._seen.state}]"
+        told = f"{_ended(ran, seconds)}\n{_printed(ran)}\nwork folder: {left}"
+        if ran.cut or self._seen is None:
             raise ToolRefused(told)
         return told
 
-    def _contents(self) -> Contents:
+    def _contents(self) -> Contents | None:
+        """What lies in the folder; None if it is too much, or no folder."""
         try:
             return self.folder.contents()
-        except UnsafeFile as e:
-            raise ToolRefused(
-                f"run_command: the work folder can't be read ({e.message}); remove what is not needed"
-            ) from e
+        except (UnsafeFile, OSError):
+            return None
 
 
 def state_after(result: str) -> str | None:
-    """The state of the work folder that a result of `run_command` names; None if it names none."""
+    """The state of the work folder that a result of `run_command` names; None if it names none: nothing was run."""
     found = _STATE.search(result)
     return None if found is None else found[1]
 
@@ -121,7 +122,3 @@ def _printed(ran: Ran) -> str:
 
 def _text(stream: Printed) -> str:
     return stream.text().removesuffix("\n")
-
-
-def _left(before: Contents, after: Contents) -> str:
-    return f"{after.told(before)} [state {after.state}]"

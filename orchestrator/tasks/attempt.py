@@ -23,14 +23,14 @@ from ...memory.text.clip import clip
 from ...memory.view import View
 from ...memory.workspace import Workspace
 from ...staging.draft import DraftImpossible, render_draft
-from ...staging.folder import TaskFolder, collect
+from ...staging.folder import TaskFolder
 from ...staging.secret import mask
 from ...subagents.definition import AgentDefinition
 from ...subagents.host import Paused
 from ...subagents.messages import Message
 from ...subagents.model import ModelReply, ModelRequest, OnLost
 from ...subagents.pool import Assignment, Ending, Failed, Limits, Reported, RequestRefused, Stopped, TimedOut
-from ...subagents.prompt import prefix_sha, system_blocks, tools
+from ...subagents.prompt import first_message, prefix_sha, system_blocks, tools
 from ..errors import AttemptTaken
 from ..extractive.findings import heading_of
 from ..gateway.account import Account
@@ -41,18 +41,19 @@ from ..settings.trust import RUN_COMMAND
 from .conversation import Conversation, Prefix
 from .dossier import Dossier, place_attempt
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptReported, AttemptTimedOut, DraftFacts
+from .feedback import feedback, sent_back
 from .lookup import Lookup
 from .naming import free_target
 from .plan import Spawn
-from .transcript import stored_replies
+from .transcript import stored
 from .waiting import SayOfOne, Waiting
+from .workplace import AFRESH, Workplace
 from .workshop import Workshop
 
 ANSWER = "answer.md"
 OVER_BUDGET = 4
 """The exit code of errors that say that a budget is reached."""
 
-_FEEDBACK = 40_000
 _WORDS = 600
 
 
@@ -97,18 +98,26 @@ class Attempt:
                 self._served, request, self._account, on_lost=on_lost, waiting=waiting
             )
 
+        before = stored(earlier)
         conversation = Conversation(
             folder.transcript(spawn.attempt),
             ask,
             prefix,
             agent=self._definition.id,
             turns=assignment.limits.turns,
-            stored=stored_replies(earlier),
+            stored=before.replies,
         )
+        place = None
+        if assignment.commands:
+            place = Workplace(folder, spawn.attempt, sent_back(self._dossier, spawn))
+            first = conversation.first(first_message(assignment))
+            if not await anyio.to_thread.run_sync(place.prepare, tuple(before.chain(first.sha()))):
+                self._say(AFRESH)
+                conversation.begin_afresh(AFRESH)
         # A view of its own: searches run in a thread, and a view is not made for two.
         target = None if assignment.answer else assignment.target
         lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs, target)
-        host = _Host(conversation, lookup, self._say, waiting, self._fences)
+        host = _Host(conversation, lookup, self._say, waiting, self._fences, place)
         started = anyio.current_time()
         try:
             ending = await self._workshop.pool.run(assignment, host)
@@ -133,6 +142,7 @@ class Attempt:
             raise AttemptTaken(dossier.task, spawn.attempt)
         files.make_folder(dossier.folder.drafts(spawn.attempt), within=dossier.space.root)
         files.make_folder(dossier.folder.inputs, within=dossier.space.root)
+        commands = RUN_COMMAND in self._definition.tools
         assignment = Assignment(
             task=dossier.task,
             attempt=spawn.attempt,
@@ -144,35 +154,16 @@ class Attempt:
             inputs=sheet.inputs,
             target=sheet.target,
             project=sheet.project,
-            feedback=self._feedback(spawn),
+            feedback=feedback(dossier, spawn, self._fences, commands=commands),
             limits=Limits(seconds=sheet.seconds, silence=sheet.silence, turns=turns),
             model=sheet.model,
             answer=sheet.answer,
-            commands=RUN_COMMAND in self._definition.tools,
+            commands=commands,
             fence=self._fences.key.decode(),
         )
-        if assignment.commands:
-            files.make_folder(assignment.work_folder, within=dossier.space.root)
         system = system_blocks(taken.files, self._definition)
         prefix = Prefix(sheet.model, system, tools(), prefix_sha(sheet.model, system, tools()))
         return assignment, prefix
-
-    def _feedback(self, spawn: Spawn) -> str | None:
-        """What was sent back: the reasons, and the drafts as they are now."""
-        if spawn.feedback is None:
-            return None
-        parts = [spawn.feedback]
-        for id_ in spawn.drafts:
-            draft = self._dossier.state.draft(id_)
-            if draft is None:
-                continue
-            for found in collect(self._dossier.folder, self._dossier.task, draft.attempt):
-                if found.name == draft.facts.name and found.raw is not None:
-                    cut = " (its beginning)" if len(found.text) > _FEEDBACK else ""
-                    what = f"The draft {found.name} to begin with{cut}; it is no source, so quote what it was made from"
-                    text = self._fences.around(f"the draft {found.name}", clip(found.text, _FEEDBACK, ""))
-                    parts.append(f"{what}:\n\n{text}")
-        return "\n\n".join(parts)
 
     def _event(self, attempt: int, ending: Ending, *, refused: bool) -> AttemptEvent:
         match ending:
@@ -244,11 +235,18 @@ class Attempt:
 
 
 class _Host:
-    """Answers one worker: its model calls, its searches."""
+    """Answers one worker: its model calls, its searches. `place` is where its commands run, None where none may."""
 
     def __init__(
-        self, conversation: Conversation, lookup: Lookup, say: SayOfOne, waiting: Waiting, fences: Fences
+        self,
+        conversation: Conversation,
+        lookup: Lookup,
+        say: SayOfOne,
+        waiting: Waiting,
+        fences: Fences,
+        place: Workplace | None,
     ) -> None:
+        self._place = place
         self._conversation = conversation
         self._lookup = lookup
         self._say = say
@@ -259,10 +257,14 @@ class _Host:
     async def model(self, delta: tuple[Message, ...], prefix_sha: str, paused: Paused) -> ModelReply:
         self._waiting.paused = paused
         try:
-            return await self._conversation.reply(delta, prefix_sha)
+            reply = await self._conversation.reply(delta, prefix_sha)
         except RequestRefused:
             self.refused = True  # asking again the same way would be refused again
             raise
+        if self._place is not None and not self._place.fits(reply):
+            self._conversation.begin_afresh(AFRESH)
+            raise RequestRefused(AFRESH)
+        return reply
 
     async def tool(self, name: str, input: Mapping[str, object]) -> tuple[str, bool]:  # noqa: A002
         if name != "search":

@@ -90,19 +90,10 @@ class Conversation:
         if reason is not None:
             raise RequestRefused(reason)
         delta = tuple(parse_message(message_dict(message)) for message in delta)
-        messages = (*self._messages, *delta)
-        request = ModelRequest(
-            model=self._prefix.model,
-            system=self._prefix.system,
-            tools=self._prefix.tools,
-            messages=messages,
-            max_tokens=self._max_tokens,
-            agent=self._agent,
-            tool_choice=self._prefix.tool_choice,
-        )
+        request = self._request((*self._messages, *delta))
         sha = request.sha()
         self._write({"kind": "request", "sha": sha, "messages": [message_dict(m) for m in delta]})
-        self._messages = list(messages)
+        self._messages = list(request.messages)
         known = self._stored.get(sha)
         answer = known if known is not None else _whole(await self._ask(request, self._lost), self._messages)
         self._write({"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer)})
@@ -115,6 +106,26 @@ class Conversation:
             self.refusal = "; ".join(filter(str.strip, (answer.message.text, answer.details)))
         self._messages.append(answer.message)
         return answer
+
+    def first(self, message: Message) -> ModelRequest:
+        """The request that a conversation which begins with `message` begins with."""
+        return self._request((parse_message(message_dict(message)),))
+
+    def begin_afresh(self, why: str) -> None:
+        """Have nothing that was said until now be used again, by this attempt or a later one."""
+        self._stored = {}
+        self._write({"kind": "afresh", "reason": why})
+
+    def _request(self, messages: tuple[Message, ...]) -> ModelRequest:
+        return ModelRequest(
+            model=self._prefix.model,
+            system=self._prefix.system,
+            tools=self._prefix.tools,
+            messages=messages,
+            max_tokens=self._max_tokens,
+            agent=self._agent,
+            tool_choice=self._prefix.tool_choice,
+        )
 
     def _lost(self, lost: LostCall) -> None:
         self._write({"kind": "lost", **lost_dict(lost)})

@@ -5,17 +5,18 @@
 {"kind": "reply", …}     what the model said, its usage and cost; `reused` when an earlier attempt had asked the same
 {"kind": "lost", …}      a call that gave no whole reply: why, and what of it has to be paid as far as that is known
 {"kind": "tool", …}      a tool that the orchestrator answered, and the files that it showed
+{"kind": "afresh", …}    nothing of what was said before counts any more: why
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from ...memory.exam.records import is_record
 from ...memory.fence import inside
-from ...subagents.messages import BadMessage, Message, block_dict, parse_blocks, parse_message
+from ...subagents.messages import BadMessage, Message, ToolResult, ToolUse, block_dict, parse_blocks, parse_message
 from ...subagents.model import LostCall, ModelReply, Usage
 from ..premises import append_line
 
@@ -61,19 +62,73 @@ def write_line(path: Path, line: Mapping[str, object]) -> None:
     append_line(path, json.dumps({"v": VERSION, **line}, ensure_ascii=False))
 
 
+@dataclass(frozen=True)
+class Stored:
+    """What earlier attempts of a task have: replies by the hash of their request, and which request followed which.
+
+    A reply's `done` are the results of its commands, and of its drafts of files that commands made: none is made twice.
+    """
+
+    replies: Mapping[str, ModelReply] = field(default_factory=dict)
+    after: Mapping[str, str] = field(default_factory=dict)
+
+    def chain(self, first: str) -> Iterator[ModelReply]:
+        """The replies that an attempt which begins with request `first` will be given, if it does as those before."""
+        sha: str | None = first
+        seen: set[str] = set()
+        while sha is not None and sha not in seen and (reply := self.replies.get(sha)) is not None:
+            yield reply
+            seen.add(sha)
+            sha = self.after.get(sha)
+
+
 def stored_replies(transcripts: Iterable[Path]) -> dict[str, ModelReply]:
     """Replies in earlier transcripts by the hash of their request, the latest of equals; torn lines are passed over.
 
     A refusal is not among them: who resumes the task wants the model to be asked again.
     """
-    found: dict[str, ModelReply] = {}
+    return dict(stored(transcripts).replies)
+
+
+def stored(transcripts: Iterable[Path]) -> Stored:
+    """The same with what followed on each; what stands before a line "afresh" is of no use any more."""
+    replies: dict[str, ModelReply] = {}
+    after: dict[str, str] = {}
     for path in transcripts:
+        last = ""
         for line in read_transcript(path):
-            if line.get("kind") != "reply" or line.get("stop_reason") == REFUSAL:
-                continue
-            if (reply := _reply_of(line)) is not None:
-                found[str(line.get("request"))] = reply
-    return found
+            match line:
+                case {"kind": "afresh"}:
+                    replies, after, last = {}, {}, ""
+                case {"kind": "request", "sha": str(sha), "messages": list(messages)} if last:
+                    after[last] = sha
+                    replies[last] = replace(replies[last], done=_made_by(replies[last], messages))
+                    last = ""
+                case {"kind": "reply", "request": str(sha)}:
+                    reply = None if line.get("stop_reason") == REFUSAL else _reply_of(line)
+                    last = "" if reply is None else sha
+                    if reply is not None:
+                        known = replies.get(sha)
+                        same = known is not None and known.content == reply.content
+                        replies[sha] = replace(reply, done=known.done) if known is not None and same else reply
+    return Stored(replies, after)
+
+
+def _made_by(reply: ModelReply, messages: Sequence[object]) -> tuple[ToolResult, ...]:
+    """The results, among messages that follow on a reply, of calls of it that must not be made again."""
+    kept = {use.id for use in reply.message.tool_uses if is_of_commands(use)}
+    try:
+        read = [parse_message(message) for message in messages if isinstance(message, dict)]
+    except BadMessage:
+        return ()
+    blocks = (block for message in read for block in message.content)
+    return tuple(block for block in blocks if isinstance(block, ToolResult) and block.tool_use_id in kept)
+
+
+def is_of_commands(use: ToolUse) -> bool:
+    """Whether a call runs a command, or drafts a file that one made."""
+    given = use.input if isinstance(use.input, dict) else {}
+    return use.name == "run_command" or (use.name == "write_draft" and given.get("file") is not None)
 
 
 def shows_inputs(transcript: Path) -> bool:
