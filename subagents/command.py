@@ -1,7 +1,8 @@
 """One command of a model, from its start to the end of all that it started.
 
-It runs in a session of its own, so that one signal ends it with everything it began. A process that has ended is looked
-at without reaping it, until its group is killed: its number can't be a stranger's before that.
+It runs in a session of its own, and where the kernel has filters what it starts can't leave that: one signal ends it
+with everything it began. A process that has ended is looked at without reaping it, until its group is killed: its
+number can't be a stranger's before that.
 """
 
 import ctypes
@@ -11,12 +12,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
 from .printed import Printed
+from .sandbox import seccomp
+from .sandbox.filter import Instruction, Kernel
+from .sandbox.filter import together as keeps_together
 
 SHELL = "/bin/sh"
 MOST_PRINTED = 64 << 20
@@ -68,7 +73,7 @@ def run_command(
         stderr=subprocess.PIPE,
         bufsize=0,
         start_new_session=True,
-        preexec_fn=_die_with_parent,
+        preexec_fn=partial(_hold, together()),
     )
     assert child.stdout is not None and child.stderr is not None
     ran = Ran()
@@ -150,7 +155,17 @@ def _kill_group(pid: int) -> None:
         pass  # nobody is left, or (macOS) only one that has ended and waits to be reaped
 
 
-def _die_with_parent() -> None:
-    """In the child: whatever ends the worker ends its command. See prctl(2)."""
+@cache
+def together() -> tuple[Instruction, ...]:
+    """The filter that keeps what a command starts in its group; () where there are none."""
+    kernel = Kernel(os.uname().machine, 0)
+    return keeps_together(kernel) if sys.platform == "linux" and kernel.can and seccomp.offered() else ()
+
+
+def _hold(group: Sequence[Instruction]) -> None:
+    """In the child: whatever ends the worker ends its command, and nothing of it gets away. See prctl(2)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if group:
+        seccomp.no_new_privileges()
+        seccomp.install(group)

@@ -74,6 +74,15 @@ def program(kernel: Kernel, *, commands: bool, pid: int) -> tuple[Instruction, .
     return tuple(body)
 
 
+def together(kernel: Kernel) -> tuple[Instruction, ...]:
+    """A filter beside that of a worker, for a command of it: what it starts can't leave its process group, so that one
+    signal ends all of it. Raises KeyError for a processor that we don't know.
+    """
+    session, group = (numbers(kernel.machine)[name] for name in ("setsid", "setpgid"))
+    leave = ((_LOAD, 0, 0, _NUMBER), (_EQUAL, 1, 0, session), (_EQUAL, 0, 1, group))
+    return (*leave, _answer(DENY), _answer(ALLOW))
+
+
 def packed(instructions: Sequence[Instruction]) -> bytes:
     """As the kernel takes it: `struct sock_filter`, one after the other."""
     return b"".join(struct.pack("=HBBI", *one) for one in instructions)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from onepen.subagents import running
+from onepen.subagents.command import together
 from onepen.subagents.messages import ToolResult
 from onepen.subagents.running import state_after
 from onepen.testing.bench import Bench, Tried
@@ -99,6 +100,23 @@ def test_what_it_leaves_in_the_background_ends_with_it(tools: Tried, bench: Benc
     assert time.monotonic() - began < 2
     assert told_ == "exit code 0; what it had started in the background was ended with it\nstdout:\nstarted"
     assert told(tools.ok("run_command", command="sleep 30 >/dev/null 2>&1 & echo silent")).endswith("silent")
+    time.sleep(0.1)
+    assert not alive_in(bench.work)
+
+
+@pytest.mark.skipif(not together(), reason="no filter of system calls here")
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "setsid sleep 30 & echo started",
+        'python3 -c \'import os; os.fork() or (os.setsid(), os.execvp("sleep", ["sleep", "30"]))\'',
+        'python3 -c \'import os; os.fork() or (os.setpgid(0, 0), os.execvp("sleep", ["sleep", "30"]))\'',
+        "(set -m; sleep 30 &) ; (nohup sh -c 'sleep 30 & sleep 30' >/dev/null 2>&1 &)",
+    ],
+)
+def test_nothing_gets_out_of_the_group_that_is_ended(tools: Tried, bench: Bench, escape: str) -> None:
+    """F22: a daemon that leaves its session is no longer reached by a signal to its group; so it can't leave."""
+    tools("run_command", command=escape, seconds=5)
     time.sleep(0.1)
     assert not alive_in(bench.work)
 
