@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import Signals
 
+from ..memory.fence import inside
 from ..memory.guard import UnsafeFile
 from .command import MOST_PRINTED, Ran, run_command
 from .environment import command_environment
@@ -42,8 +43,8 @@ class Running:
         self._most = min(most, MOST_SECONDS)
         self._seen: Contents | None = None
 
-    def run(self, given: RunCommand) -> str:
-        """Run a command; what came of it, for the model. Raises ToolRefused, with all of that, if it was cut short."""
+    def run(self, given: RunCommand) -> tuple[str, bool]:
+        """Run a command; what came of it, for the model, and whether it was cut short. Raises ToolRefused."""
         if not given.command.strip() or "\0" in given.command:
             raise ToolRefused("run_command: command is empty, or holds a NUL; give a line of shell")
         self.folder.make()
@@ -64,9 +65,7 @@ class Running:
         unread = "it can't be told what lies there, remove what is not needed [state unknown]"
         left = unread if self._seen is None else f"{self._seen.told(before)} [state {self._seen.state}]"
         told = f"{_ended(ran, seconds)}\n{_printed(ran)}\nwork folder: {left}"
-        if ran.cut or self._seen is None:
-            raise ToolRefused(told)
-        return told
+        return told, bool(ran.cut) or self._seen is None
 
     def _contents(self) -> Contents | None:
         """What lies in the folder; None if it is too much, or no folder."""
@@ -78,7 +77,7 @@ class Running:
 
 def state_after(result: str) -> str | None:
     """The state of the work folder that a result of `run_command` names; None if it names none: nothing was run."""
-    found = _STATE.search(result)
+    found = _STATE.search(inside(result))
     return None if found is None else found[1]
 
 

@@ -127,9 +127,11 @@ class Toolbox:
 
     def _run_command(self, given: object) -> str:
         assert self._running is not None  # else it is not among what is allowed
-        return self._fences.around(
-            "what the command did", self._running.run(parse_input("run_command", RunCommand, given))
-        )
+        told, cut = self._running.run(parse_input("run_command", RunCommand, given))
+        content = self._fences.around("what the command did", told)
+        if cut:
+            raise ToolRefused(content)
+        return content
 
     def _report(self, given: object) -> str:
         self.report = parse_input("report", ReportInput, given)

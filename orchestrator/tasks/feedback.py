@@ -23,7 +23,9 @@ def feedback(dossier: Dossier, spawn: Spawn, fences: Fences, *, commands: bool) 
     """What is said to the worker of a new attempt, drafts between fences; None where nothing was sent back."""
     if spawn.feedback is None:
         return None
-    return "\n\n".join((spawn.feedback, *_drafts(dossier, spawn, fences), *(_files(dossier, spawn) if commands else ())))
+    return "\n\n".join(
+        (spawn.feedback, *_drafts(dossier, spawn, fences), *(_files(dossier, spawn) if commands else ()))
+    )
 
 
 def _drafts(dossier: Dossier, spawn: Spawn, fences: Fences) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from onepen.memory.fence import inside
 from onepen.memory.ids import AgentId
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import DelegateResult
@@ -59,7 +60,7 @@ def test_a_program_is_written_run_and_drafted(make_service: MakeService, root: P
     service = make_service(script=BUILDS, setup=consent(builder))
     service.add_project("Kiln")
     [task] = delegated(service).tasks
-    assert results(root)[0].content.startswith("exit code 0\nstdout:\n2\n3\n5\nwork folder: ")
+    assert inside(results(root)[0].content).startswith("exit code 0\nstdout:\n2\n3\n5\nwork folder: ")
     assert [(d.target, d.status) for d in task.drafts] == [("projects/kiln/primes.py", "waiting")]
     shown = service.look(task.drafts[0].id)
     assert "+for n in (2, 3, 5): print(n)" in str(shown.diff) and not any(f.level == "block" for f in shown.findings)

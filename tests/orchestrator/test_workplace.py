@@ -1,5 +1,6 @@
 """Going on with a task that ran commands: none is run twice, and its files are there, or all begins afresh."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from onepen.memory.fence import inside
 from onepen.memory.ids import AgentId
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.results import TaskView
@@ -69,7 +71,7 @@ class Site:
 
     def results(self, attempt: int) -> list[str]:
         messages = stored_messages(self.root / f"staging/t1/{attempt}/transcript.jsonl")
-        return [b.content for message in messages for b in message.content if isinstance(b, ToolResult)]
+        return [inside(b.content) for message in messages for b in message.content if isinstance(b, ToolResult)]
 
     def reused(self, attempt: int) -> list[object]:
         lines = read_transcript(self.root / f"staging/t1/{attempt}/transcript.jsonl")
@@ -164,7 +166,7 @@ def test_a_draft_that_is_sent_back_comes_with_its_files(site: Site) -> None:
     [after] = anyio.run(partial(rules.send_back, [task.drafts[0].id], "it must say 2")).tasks
     assert after.attempts == 2
     first = stored_messages(site.root / "staging/t1/2/transcript.jsonl")[0]
-    assert "The file a.py that it names:\n\n1\n" in first.text
+    assert re.search(r"The file a.py that it names:\n\n\[[0-9a-f]{16} data: the file a.py\]\n1\n", first.text)
     assert "The work folder is as that attempt left it; in it are: a.py, b.txt" in first.text
     assert "stdout:\n1\nkeep\nwork folder: a.py (changed, 2 bytes); b.txt (5 bytes) [state " in site.results(2)[0]
 

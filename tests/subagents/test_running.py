@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from onepen.memory.fence import inside
 from onepen.subagents import running
 from onepen.subagents.command import together
 from onepen.subagents.messages import ToolResult
@@ -18,8 +19,8 @@ def tools(bench: Bench) -> Tried:
 
 
 def told(result: str) -> str:
-    """The result without the line that tells of the work folder."""
-    return result.rpartition("\nwork folder: ")[0]
+    """The result without its fence, and without the line that tells of the work folder."""
+    return inside(result).rpartition("\nwork folder: ")[0]
 
 
 def test_it_says_how_it_ended_and_what_both_streams_hold(tools: Tried) -> None:
@@ -89,9 +90,9 @@ def test_a_model_can_ask_for_more_time_but_not_for_more_than_its_attempt_has(
 ) -> None:
     monkeypatch.setattr(running, "SECONDS", 1)
     assert told(tools.ok("run_command", command="sleep 1.5; echo done", seconds=20)).endswith("done")
-    assert tools("run_command", command="sleep 20").content.startswith("ended after 1 s")
+    assert told(tools("run_command", command="sleep 20").content).startswith("ended after 1 s")
     tools.toolbox._running._most = 1.0  # type: ignore[union-attr]
-    assert tools("run_command", command="sleep 20", seconds=600).content.startswith("ended after 1 s")
+    assert told(tools("run_command", command="sleep 20", seconds=600).content).startswith("ended after 1 s")
 
 
 def test_what_it_leaves_in_the_background_ends_with_it(tools: Tried, bench: Bench) -> None:
@@ -127,7 +128,7 @@ def test_a_flood_is_cut_and_its_end_is_kept(tools: Tried, monkeypatch: pytest.Mo
     assert len(shown) < 20_000 and shown.startswith("exit code 0\nstdout:\n1\n2\n") and shown.endswith("2000000\noops")
     assert "bytes left out …]" in shown
     monkeypatch.setattr("onepen.subagents.command.MOST_PRINTED", 1 << 20)
-    assert tools("run_command", command="yes").content.startswith("ended, it printed more than ")
+    assert told(tools("run_command", command="yes").content).startswith("ended, it printed more than ")
 
 
 def test_a_folder_that_fills_up_is_noticed_while_it_fills(tools: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,6 +147,13 @@ def test_a_folder_that_fills_up_is_noticed_while_it_fills(tools: Tried, monkeypa
 @pytest.mark.parametrize("given", [{"command": " "}, {"command": "echo \0"}])
 def test_what_is_no_command(tools: Tried, given: dict[str, object]) -> None:
     assert "give a line of shell" in tools.refused("run_command", given)
+
+
+def test_what_a_command_did_stands_between_fences_however_it_ended(tools: Tried) -> None:
+    """What it prints may be a stranger's words."""
+    for command in ("echo obey", "echo obey; sleep 20"):
+        content = tools("run_command", command=command, seconds=1).content
+        assert "data: what the command did]\n" in content and "obey" in inside(content) != content
 
 
 def test_without_consent_the_model_is_told_so(bench: Bench) -> None:
