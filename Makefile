@@ -3,7 +3,7 @@
 #   make demo                        one research task, from the question to the committed card
 #   make demo Q="…" INPUT=folder     the same with your own question over your own texts
 #   make test                        all tests in their short forms
-#   make prove                       the long forms too
+#   make prove                       their long forms: kills, failing disks, power cuts, crowds
 #   make lint                        ruff, mypy and the import contracts
 #   make bench                       start-up times and memory
 #   make docs                        the pages that are made from code, and the sessions that pages show
@@ -40,7 +40,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS)
 
 prove: $(READY)
-	$(BIN)/python -m pytest -n $(JOBS) -m "long or not long"
+	$(BIN)/python -m pytest -n $(JOBS) -m long
 
 lint: $(READY)
 	$(BIN)/ruff check .
