@@ -32,6 +32,7 @@ Kind = Literal[
 ]
 _BENEATH = 0x01 | 0x02 | 0x04 | 0x08  # RESOLVE_NO_XDEV, _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH
 _OPENAT2 = 437  # the same number on every architecture
+_AS_A_PLACE = getattr(os, "O_PATH", os.O_RDONLY)  # who may read what lies in a folder need not be allowed to list it
 _KINDS: dict[int, tuple[Kind, str]] = {
     errno.ELOOP: ("link", "is a link, or lies behind one"),
     errno.EXDEV: ("other_device", "lies on another file system"),
@@ -96,7 +97,7 @@ def list_beneath(root: Path, *, max_files: int) -> tuple[str, ...]:
     found: list[str] = []
     folders = [""]
     seen = 0
-    with _folder(root) as top:
+    with _folder(root, os.O_RDONLY) as top:
         while folders:
             folder = folders.pop()
             try:
@@ -227,8 +228,8 @@ def _opened(top: int, relative: str) -> Iterator[int]:
 
 
 @contextmanager
-def _folder(root: Path) -> Iterator[int]:
-    fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _folder(root: Path, how: int = _AS_A_PLACE) -> Iterator[int]:
+    fd = os.open(root, how | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield fd
     finally:

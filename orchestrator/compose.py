@@ -152,6 +152,7 @@ def _workshop(
 
     from ..subagents.pool import ProcessPool
     from ..subagents.room import make_room
+    from ..subagents.sandbox.level import probe
     from .gateway.gateway import Gateway
     from .gateway.ledger import Ledger
     from .gateway.outstanding import Outstanding
@@ -160,7 +161,7 @@ def _workshop(
 
     ledger = Ledger(before=lambda day: spent(workspace.spaces(), day))
     gateway = Gateway(ledger, outstanding=Outstanding(workspace.root), clock=clock)
-    pool = ProcessPool(mask=known.mask, server=server)
+    pool = ProcessPool(mask=known.mask, server=server, level=probe())
     return Workshop(pool, gateway, CapacityLimiter(make_room(config.workers.at_once)))
 
 

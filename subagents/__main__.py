@@ -1,6 +1,7 @@
 """`python -P -m onepen.subagents`: one worker, spoken to over stdin and stdout (see wire.py).
 
-With `--serve FD` it is the fork server and its warden, spoken to over a socket (see order.py).
+With `--order JSON` it is the worker or the program of an order, closed in as that says; with `--serve FD` it is the
+fork server and its warden, spoken to over a socket (see order.py for both).
 """
 
 import sys
@@ -12,6 +13,12 @@ def main(arguments: list[str]) -> int:
             from onepen.subagents.warden import guard
 
             return guard(int(fd))
+        case ["--order", text]:
+            from onepen.subagents.launch import become
+            from onepen.subagents.order import Order
+            from onepen.subagents.sandbox.level import probe
+
+            return become(Order.decode(text.encode()), probe())
         case _:
             from onepen.subagents.worker import main
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from .kin import end_all, strike, take_in_orphans
 from .launch import launch
 from .order import DESCRIPTORS, LARGEST, Order, Word
+from .sandbox.level import probe
 
 _LOOK_SECONDS = 1.0
 """How often it looks for children that it didn't fork, as long as there are workers."""
@@ -70,6 +71,7 @@ class _Server:
     def __init__(self, orders: socket.socket, warden: int) -> None:
         self._orders = orders
         self._pid = os.getpid()
+        self._level = probe()
         self._hands: dict[int, _Hand] = {}  # by the descriptor of its lead
         self._running: dict[int, _Hand] = {}  # by process id
         self._queue: deque[_Hand] = deque()
@@ -159,7 +161,7 @@ class _Server:
             return True
         if pid == 0:
             gc.enable()
-            launch(hand.order, hand.files, self._pid)
+            launch(hand.order, hand.files, self._pid, self._level)
         for file in hand.files:
             os.close(file)
         hand.files = ()

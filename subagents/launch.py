@@ -8,6 +8,9 @@ from typing import NoReturn
 
 from .kin import die_with_parent
 from .order import Order
+from .sandbox.confine import SandboxFailed, confine
+from .sandbox.confinement import Confinement
+from .sandbox.level import Level
 
 NOT_STARTED = 126
 """The exit status of a worker that could not be closed in, or whose program could not be started."""
@@ -16,7 +19,7 @@ _FIRST_OTHER = 3
 _MOST_DESCRIPTORS = (1 << 31) - 1
 
 
-def launch(order: Order, files: Sequence[int], parent: int) -> NoReturn:
+def launch(order: Order, files: Sequence[int], parent: int, level: Level) -> NoReturn:
     """Called in a process that was just forked by `parent`: never returns, and nothing of its caller runs again.
 
     `files` are its stdin, stdout and stderr; all other descriptors are closed.
@@ -30,7 +33,7 @@ def launch(order: Order, files: Sequence[int], parent: int) -> NoReturn:
         signal.set_wakeup_fd(-1)
         os.closerange(_FIRST_OTHER, _MOST_DESCRIPTORS)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        status = become(order)
+        status = become(order, level)
     except BaseException:  # noqa: BLE001 - the worker's outer edge: what is above on the stack is the server's
         import traceback
 
@@ -41,11 +44,15 @@ def launch(order: Order, files: Sequence[int], parent: int) -> NoReturn:
         os._exit(status)
 
 
-def become(order: Order) -> int:
-    """Close this process in, and be the worker or the program until its end; the exit status."""
+def become(order: Order, level: Level) -> int:
+    """Close this process in as far as `level` goes, and be the worker or the program to its end; the exit status."""
     _adopt(order.environment)
     if order.confinement is not None:
-        raise NotImplementedError
+        try:
+            confine(Confinement.from_dict(order.confinement), level)
+        except SandboxFailed as e:
+            print(e.message, file=sys.stderr)  # noqa: T201
+            return NOT_STARTED
     if not order.program:
         from .worker import main
 

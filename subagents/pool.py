@@ -20,6 +20,8 @@ from .environment import child_environment
 from .forkserver import ForkServer
 from .host import Host, RequestRefused
 from .order import Order
+from .sandbox.confinement import confinement_of
+from .sandbox.level import Level
 from .supervision import Supervision
 from .workerlog import WorkerLog
 
@@ -55,7 +57,8 @@ class ProcessPool:
     """A process for each attempt: the program that its assignment names, else our own worker or `command`.
 
     `mask` takes secrets out of what a worker prints. Processes are forked by the `server`; without one each is a plain
-    child: slower to start, and what it starts in sessions of their own isn't ended with it.
+    child: slower to start, and what it starts in sessions of their own isn't ended with it. With a `level` they are
+    confined to what their attempt needs; without one they may do what this process may.
     """
 
     def __init__(
@@ -63,10 +66,12 @@ class ProcessPool:
         command: Sequence[str] | None = None,
         mask: Callable[[str], str] = mask_shapes,
         server: ForkServer | None = None,
+        level: Level | None = None,
     ) -> None:
         self._mask = mask
         self._command = tuple(command or ())
         self._server = server
+        self._level = level
         self._running: dict[tuple[TaskId, int], Supervision] = {}
 
     async def run(self, assignment: Assignment, host: Host) -> Ending:
@@ -76,7 +81,7 @@ class ProcessPool:
         log = WorkerLog(append, assignment.limits.log_bytes, self._mask)
         program = assignment.program or self._command
         try:
-            child = await self._start(program)
+            child = await self._start(program, assignment)
         except OSError as e:
             name = (program or _OWN)[0]
             return Failed(f"{name}: the worker could not be started: {e.strerror}", None, None, 0.0)
@@ -88,11 +93,13 @@ class ProcessPool:
             self._running.pop(key, None)
             child.kill()
 
-    async def _start(self, program: tuple[str, ...]) -> Child:
-        environment = child_environment(os.environ)
-        if self._server is None:
-            return PlainChild.start(program or _OWN, environment)
-        return await self._server.spawn(Order(environment, program))
+    async def _start(self, program: tuple[str, ...], assignment: Assignment) -> Child:
+        confinement = confinement_of(assignment).as_dict() if self._level is not None else None
+        order = Order(child_environment(os.environ), program, confinement)
+        if self._server is not None:
+            return await self._server.spawn(order)
+        command = program or _OWN if confinement is None else (*_OWN, "--order", order.encode().decode())
+        return PlainChild.start(command, order.environment)
 
     def stop(self, task: TaskId, attempt: int) -> None:
         """End an attempt that runs: its worker is told, gets a moment, and `run` returns Stopped."""
