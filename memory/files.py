@@ -22,7 +22,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from .disk import Disk as Disk
 from .errors import MemoryFault
 
 _TMP = re.compile(r"\..+\.[a-z0-9-]+\.tmp")
+_OPEN_AT_ONCE = 64  # files; a process may not have many more
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _LOOK = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -96,25 +97,34 @@ def replace(path: Path, data: bytes, *, tmp: str | None = None, sync: bool = Fal
 
 def swap(path: Path, data: bytes, *, tmp: str, before: str | None, disk: Disk = DISK) -> None:
     """Replace the file whose hash is `before` (None: absent) by `data`, synced, or raise FileMovedOn and leave it."""
-    lay(path, data, tmp=tmp, disk=disk)
-    swap_in(path, tmp=tmp, before=before, disk=disk)
+    (beside,) = lay([(path, tmp, data)], disk=disk)
+    swap_in(beside, path, before=before, disk=disk)
 
 
-def lay(path: Path, data: bytes, *, tmp: str, sync: bool = True, disk: Disk = DISK) -> Path:
-    """Write beside `path`, as the file `tmp`, what is to become its content; raises OSError, leaving none.
+def lay(wanted: Sequence[tuple[Path, str, bytes]], *, disk: Disk = DISK) -> list[Path]:
+    """Write beside each path, as the file of that name, what is to become its content; raises OSError, leaving none.
 
-    Without `sync` it is only on its way to the disk, and has to be synced before it is swapped in.
+    All are on their way to the disk before the first is waited for.
     """
-    return _write_beside(path, data, tmp, sync, disk)
+    laid: list[Path] = []
+    try:
+        for start in range(0, len(wanted), _OPEN_AT_ONCE):
+            _lay(wanted[start : start + _OPEN_AT_ONCE], laid, disk)
+    except BaseException:
+        for beside in laid:
+            with suppress(OSError):
+                disk.unlink(beside)
+        raise
+    return laid
 
 
-def swap_in(path: Path, *, tmp: str, before: str | None, disk: Disk = DISK) -> None:
-    """Replace the file whose hash is `before` (None: absent) by the one that was laid beside it as `tmp`.
+def swap_in(beside: Path, path: Path, *, before: str | None, stood: bytes | None = None, disk: Disk = DISK) -> None:
+    """Replace the file whose hash is `before` (None: absent) by the one that was laid beside it.
 
     The two files are exchanged and what came out is compared, so that a save by an editor at the same moment is not
-    lost. The folder is not synced. Raises FileMovedOn: `path` is as another program left it.
+    lost; with `stood`, the content that has this hash, byte by byte, which is quicker. The folder is not synced.
+    Raises FileMovedOn: `path` is as another program left it.
     """
-    beside = path.with_name(tmp)
     with _named(path):
         with _without(beside, disk):
             if before is None:
@@ -125,12 +135,12 @@ def swap_in(path: Path, *, tmp: str, before: str | None, disk: Disk = DISK) -> N
             except FileNotFoundError as e:
                 raise FileMovedOn(path, "was removed while it was being changed") from e
             if not swapped:
-                if _hash_of(path) != before:
+                if not _holds(path, before, stood):
                     raise FileMovedOn(path, "was changed by another program meanwhile")
                 disk.rename(beside, path)
                 return
         # From here on `beside` is what stood at `path`: it may be a person's only copy, so it goes only when known.
-        if _hash_of(beside) == before:
+        if _holds(beside, before, stood):
             disk.unlink(beside)
             return
         disk.exchange(beside, path)
@@ -146,13 +156,13 @@ def take_out(path: Path, *, tmp: str, before: str, disk: Disk = DISK) -> None:
     """
     beside = path.with_name(tmp)
     with _named(path):
-        if _hash_of(path) != before:
+        if not _holds(path, before):
             raise FileMovedOn(path, "was changed or removed by another program meanwhile")
         try:
             disk.rename(path, beside)
         except FileNotFoundError as e:
             raise FileMovedOn(path, "was removed by another program meanwhile") from e
-        if _hash_of(beside) == before:
+        if _holds(beside, before):
             disk.unlink(beside)
             return
         _put_new(beside, path, disk)
@@ -269,17 +279,6 @@ def sync_file(path: Path, *, disk: Disk = DISK) -> None:
         disk.sync(fd)
 
 
-def sync_files(paths: Iterable[Path], *, disk: Disk = DISK) -> None:
-    """Wait until the content of several files is on the disk; all are on their way before the first is waited for."""
-    every = list(paths)
-    if len(every) > 1:
-        for path in every:
-            with _named(path), _opened(path, os.O_RDONLY, disk) as fd:
-                disk.begin_sync(fd)
-    for path in every:
-        sync_file(path, disk=disk)
-
-
 def sync_folder(path: Path, *, disk: Disk = DISK) -> None:
     """Wait until the names in a folder are on the disk."""
     with _named(path), _opened(path, os.O_RDONLY | os.O_DIRECTORY, disk) as fd:
@@ -303,13 +302,46 @@ def same_file(fd: int, path: Path) -> bool:
 
 def _write_beside(path: Path, data: bytes, tmp: str, sync: bool, disk: Disk) -> Path:
     beside = path.with_name(tmp)
-    make_folder(path.parent, disk=disk)
     with _named(path):
+        fd = _open_new(beside, disk)
+        try:
+            with _without(beside, disk):
+                _fill(fd, path, data, sync, disk)
+        finally:
+            os.close(fd)
+    return beside
+
+
+def _lay(wanted: Sequence[tuple[Path, str, bytes]], laid: list[Path], disk: Disk) -> None:
+    opened: list[tuple[Path, int]] = []
+    try:
+        for path, tmp, data in wanted:
+            with _named(path):
+                beside = path.with_name(tmp)
+                fd = _open_new(beside, disk)
+                laid.append(beside)
+                opened.append((path, fd))
+                _fill(fd, path, data, False, disk)
+                if len(wanted) > 1:
+                    disk.begin_sync(fd)
+        for path, fd in opened:
+            with _named(path):
+                disk.sync(fd)
+    finally:
+        for _, fd in opened:
+            os.close(fd)
+
+
+def _open_new(beside: Path, disk: Disk) -> int:
+    """A new file of this name, instead of one that a killed process left; its folder is made if it is missing."""
+    try:
+        return disk.open(beside, _NEW)
+    except FileExistsError:
         with suppress(FileNotFoundError):
             disk.unlink(beside)
-        with _opened(beside, _NEW, disk) as fd, _without(beside, disk):
-            _fill(fd, path, data, sync, disk)
-    return beside
+    except FileNotFoundError:
+        make_folder(beside.parent, disk=disk)
+    return disk.open(beside, _NEW)
 
 
 def _fill(fd: int, path: Path, data: bytes, sync: bool, disk: Disk) -> None:
@@ -407,11 +439,25 @@ def _write_all(fd: int, data: bytes, disk: Disk) -> None:
         rest = rest[disk.write(fd, rest) :]
 
 
-def _hash_of(path: Path) -> str | None:
+def _holds(path: Path, hash_: str, content: bytes | None = None) -> bool:
+    """Whether a file is there and its content has this hash; or is this content, where that is at hand."""
     try:
-        return sha256(path.read_bytes())
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        return None
+        return False
+    try:
+        found = read_all(fd, os.fstat(fd).st_size)
+    finally:
+        os.close(fd)
+    return sha256(found) == hash_ if content is None else found == content
+
+
+def read_all(fd: int, size: int) -> bytes:
+    """What is in an open file, from where the descriptor stands to the end; `size` is what it is thought to have."""
+    data = os.read(fd, size + 1)
+    while part := os.read(fd, 1 << 16):
+        data += part
+    return data
 
 
 @contextmanager

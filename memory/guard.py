@@ -10,8 +10,9 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -160,10 +161,10 @@ def _openat2(top: int, relative: str, flags: int) -> int | None:
         return None
     import ctypes
 
-    call = ctypes.CDLL(None, use_errno=True).syscall
+    call = _system_call()
     how = (ctypes.c_uint64 * 3)(flags, 0, _BENEATH)
     for _ in range(20):  # EAGAIN: something was renamed during the walk, and the kernel can't be sure
-        fd: int = call(
+        fd = call(
             ctypes.c_long(_OPENAT2), ctypes.c_int(top), os.fsencode(relative), ctypes.byref(how), ctypes.c_size_t(24)
         )
         if fd >= 0:
@@ -174,6 +175,15 @@ def _openat2(top: int, relative: str, flags: int) -> int | None:
     if code in (errno.ENOSYS, errno.EPERM, errno.EINVAL):
         return None
     raise OSError(code, os.strerror(code), relative)
+
+
+@cache
+def _system_call() -> Callable[..., int]:
+    """The function of the C library, looked up once: each time it would cost as much as opening ten files."""
+    import ctypes
+
+    found: Callable[..., int] = ctypes.CDLL(None, use_errno=True).syscall
+    return found
 
 
 def _open_by_parts(top: int, relative: str, flags: int) -> int:

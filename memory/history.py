@@ -13,7 +13,7 @@ itself be undone (undone.py).
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,7 +32,8 @@ _ID = re.compile(r"c([1-9][0-9]{0,17})-([0-9a-z]{6})")
 _PREFIX = re.compile(r"c([1-9][0-9]{0,17})(?:-([0-9a-z]{0,6}))?")
 UPDATED = re.compile(r"^updated:[ \t]*\d{4}-\d{2}-\d{2}[ \t]*\r?\n?", re.MULTILINE)
 _NAMED = re.compile(r'"id"\s*:\s*"(c[1-9][0-9]{0,17}-[0-9a-z]{6})"')
-_SELDOM = frozenset({"undoes", "whole", "behind", "pruned"})
+_SELDOM = ("undoes", "whole", "behind", "pruned")
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 LOG_NAME = re.compile(r"commits-\d{4}-\d{2}\.jsonl")
 
 
@@ -122,13 +123,16 @@ def commit_json(commit: Commit) -> str:
     """
     found = _told_of(commit)
     found["changes"] = [_told_of(change) for change in commit.changes]
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return _JSON.encode(found)
 
 
 def _told_of(one: Commit | TextChange) -> dict[str, object]:
     """The fields by name, in their order; `asdict` would copy all that is in them."""
-    values = ((found.name, getattr(one, found.name)) for found in fields(one))
-    return {name: value for name, value in values if name not in _SELDOM or value not in (None, False)}
+    found = dict(vars(one))
+    for name in _SELDOM:
+        if found.get(name) in (None, False):
+            found.pop(name, None)
+    return found
 
 
 def without_twins(commits: Iterable[Commit]) -> tuple[Commit, ...]:

@@ -3,11 +3,16 @@
 import errno
 import os
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 EXCHANGE = 2  # RENAME_EXCHANGE
 NO_REPLACE = 1  # RENAME_NOREPLACE
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
+
+
+_HERE = -100  # AT_FDCWD
 
 
 def renameat2(source: Path, target: Path, flags: int) -> bool:
@@ -16,13 +21,23 @@ def renameat2(source: Path, target: Path, flags: int) -> bool:
         return False
     import ctypes
 
-    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    call = _call()
     if call is None:
         return False
-    here = ctypes.c_int(-100)  # AT_FDCWD
-    if call(here, os.fsencode(source), here, os.fsencode(target), ctypes.c_uint(flags)) == 0:
+    if call(_HERE, os.fsencode(source), _HERE, os.fsencode(target), flags) == 0:
         return True
     code = ctypes.get_errno()
     if code in _UNSUPPORTED:
         return False
     raise OSError(code, os.strerror(code), str(source), None, str(target))
+
+
+@cache
+def _call() -> Callable[..., int] | None:
+    """The function of the C library, looked up once; None where it has none."""
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is not None:
+        call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return call

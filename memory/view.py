@@ -19,8 +19,9 @@ from .commit.identity import ACCEPTED, folder_name
 from .commit.redo import ForeignRedo, check_origin, scan
 from .commit.settle import Chains
 from .errors import MemoryFault
+from .files import read_all
 from .ids import BadId, CardId
-from .links import LinkLeadsOut, resolve
+from .links import LinkLeadsOut, real_path, resolve
 from .room import REDO_LOG, open_room_file, read_room_file
 from .target import CardTarget, NoteTarget, Shelf
 from .text.decode import NotText, decode
@@ -185,15 +186,20 @@ def open_file(root: Path, path: str) -> int | None:
 
     Raises LinkLeadsOut, UnreadableText or OSError.
     """
+    found = _open(root, path)
+    return None if found is None else found[0]
+
+
+def _open(root: Path, path: str) -> tuple[int, os.stat_result] | None:
     try:
-        fd = os.open(resolve(root, path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = os.open(real_path(root, path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    kind = os.fstat(fd).st_mode
-    if stat.S_ISREG(kind):
-        return fd
+    found = os.fstat(fd)
+    if stat.S_ISREG(found.st_mode):
+        return fd, found
     os.close(fd)
-    if stat.S_ISDIR(kind):
+    if stat.S_ISDIR(found.st_mode):
         return None
     raise UnreadableText(path, "is no regular file")  # a FIFO would keep the reader waiting for ever
 
@@ -208,12 +214,14 @@ def read_with_time(root: Path, path: str) -> tuple[bytes | None, int]:
 
     The one can be set at will, and the other changes with the file's name.
     """
-    fd = open_file(root, path)
-    if fd is None:
+    opened = _open(root, path)
+    if opened is None:
         return None, 0
-    with os.fdopen(fd, "rb") as file:
-        found = os.fstat(fd)
-        return file.read(), min(found.st_mtime_ns, found.st_ctime_ns)
+    fd, found = opened
+    try:
+        return read_all(fd, found.st_size), min(found.st_mtime_ns, found.st_ctime_ns)
+    finally:
+        os.close(fd)
 
 
 def file_names(root: Path, folder: str, *, only_files: bool = False) -> set[str]:

@@ -7,6 +7,7 @@ the first of its commits found to what the last leaves.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..files import sha256
 from ..history import Commit
@@ -18,18 +19,24 @@ from .splice import Splice, splices
 
 @dataclass
 class _Grown:
-    """A file that lines are added to; `counts` says how often each line stands in it, where that matters."""
+    """A file that lines are added to; `found` is what stands in it, where it matters how often a line does."""
 
     at: int
     lead: bool
-    counts: Counter[bytes] | None
+    found: bytes | None
     lines: list[Line] = field(default_factory=list)
 
     def add(self, text: bytes) -> None:
         bare = text.rstrip(b"\r\n")
-        self.lines.append(Line(text, 0 if self.counts is None else self.counts[bare]))
-        if self.counts is not None:
-            self.counts[bare] += 1
+        self.lines.append(Line(text, 0 if self.found is None else self._counts[bare]))
+        if self.found is not None:
+            self._counts[bare] += 1
+
+    @cached_property
+    def _counts(self) -> Counter[bytes]:
+        assert self.found is not None
+        lines = self.found.split(b"\n")
+        return Counter(line.rstrip(b"\r") for line in lines) if b"\r" in self.found else Counter(lines)
 
     def change(self, path: str) -> Addition:
         return Addition(path, self.at, self.lead, tuple(self.lines))
@@ -114,6 +121,11 @@ class Group:
         found = {page.path: _bytes(page.after) for page in self._changed()}
         return {path: data for path, data in found.items() if data is not None}
 
+    def stood(self) -> dict[str, bytes]:
+        """What is now in each file that is replaced."""
+        found = {page.path: _bytes(page.before) for page in self._changed()}
+        return {path: data for path, data in found.items() if data is not None}
+
     def leaves(self) -> Mapping[str, Blocks]:
         """The indexes that are kept in their blocks, as they will be."""
         return {path: page.after for path, page in self._pages.items() if isinstance(page.after, Blocks)}
@@ -134,8 +146,7 @@ class Group:
             size, ended = self._source.end(added.path)
             return _Grown(size, not ended, None)
         data = self._source.read(added.path) or b""
-        counts = Counter(line.rstrip(b"\r") for line in data.split(b"\n"))
-        return _Grown(len(data), bool(data) and not data.endswith(b"\n"), counts)
+        return _Grown(len(data), bool(data) and not data.endswith(b"\n"), data)
 
 
 def _bytes(content: Content) -> bytes | None:

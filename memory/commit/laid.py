@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from .. import files
@@ -52,21 +53,21 @@ def lay(
 
     `tags` are those that are not the commit's id, by path.
     """
-    due = [(change, real) for change, real in changes if isinstance(change, Rewrite) and real.parent.is_dir()]
+    is_there = cache(Path.is_dir)
+    due = [(change, real) for change, real in changes if isinstance(change, Rewrite) and is_there(real.parent)]
     if not due:
         return Laid(commit, {})
     note = {"commit": commit, "files": [[change.path, change.before, change.after] for change, _ in due]}
     files.replace(root / NOTE, json.dumps(note).encode() + b"\n", tmp=_NOTE_TMP, disk=disk)
-    beside: dict[str, Path] = {}
-    try:
-        for change, real in due:
-            tmp = files.tmp_name(real.name, (tags or {}).get(change.path, commit))
-            beside[change.path] = files.lay(real, contents[change.path], tmp=tmp, sync=False, disk=disk)
-        files.sync_files(beside.values(), disk=disk)
-    except OSError:
-        Laid(commit, beside).take_up(disk)
-        raise
-    return Laid(commit, beside)
+    tag = tags or {}
+    laid = files.lay(
+        [
+            (real, files.tmp_name(real.name, tag.get(change.path, commit)), contents[change.path])
+            for change, real in due
+        ],
+        disk=disk,
+    )
+    return Laid(commit, {change.path: beside for (change, _), beside in zip(due, laid, strict=True)})
 
 
 def clear(root: Path, recorded: Iterable[str], highest: int, disk: files.Disk) -> None:

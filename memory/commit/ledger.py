@@ -20,6 +20,7 @@ from ..workspace import Space
 _HEAD = re.compile(
     rb'\{"v":\d+,"id":"(c[1-9]\d{0,17}-[0-9a-z]{6})","key":(null|"(?:[^"\\]|\\.)*")(?:,"undoes":"([^"\\]*)")?'
 )
+_JSON = json.JSONEncoder(ensure_ascii=False)
 _TAIL = 512
 
 
@@ -110,4 +111,4 @@ def _by_json(line: bytes) -> tuple[str, bytes, bytes]:
 
 
 def _as_key(key: str) -> bytes:
-    return json.dumps(key, ensure_ascii=False).encode()
+    return _JSON.encode(key).encode()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..links import resolve
 from ..text.refusal import EditRefused
-from .record import FileChange, Removal, Rewrite
+from .record import Addition, FileChange, Removal, Rewrite
 
 _SPARE_BYTES = 256 << 10  # must be free beside what a commit writes
 _EFFECTIVE = os.access in os.supports_effective_ids
@@ -30,11 +30,18 @@ class PlaceUnfit(EditRefused):
 
 
 def check_places(root: Path, changes: Sequence[FileChange], contents: Mapping[str, bytes]) -> list[Path]:
-    """Where the files of a commit really lie, and can be written.
+    """Where the files of a commit really lie, and can be written as far as that can be told beforehand.
 
     Raises LinkLeadsOut, PlaceUnfit, or an OSError that names the file.
     """
-    places = [check_place(root, change, contents) for change in changes]
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    folders: set[Path] = set()  # in which this process may make files and take them away
+    places: list[Path] = []
+    for change in changes:
+        real, size = _check_place(root, change, contents, folders)
+        if limit != resource.RLIM_INFINITY and size > limit:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(real))
+        places.append(real)
     if len(set(places)) < len(places):
         raise PlaceUnfit(changes[0].path, "two of the files to be written are one, by a link")
     return places
@@ -46,33 +53,6 @@ def check_room(root: Path, record: bytes, changes: Sequence[FileChange], content
     if shutil.disk_usage(root).free < needed + _SPARE_BYTES:
         first = next((path for path in contents), changes[0].path)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(resolve(root, first)))
-
-
-def check_place(root: Path, change: FileChange, contents: Mapping[str, bytes]) -> Path:
-    """The real file behind a change, which can be written as far as that can be told beforehand.
-
-    Raises LinkLeadsOut, PlaceUnfit, or an OSError that names the file.
-    """
-    real = resolve(root, change.path)
-    standing = _standing(root, change.path, real)
-    if isinstance(change, Removal):
-        if (root / change.path).is_symlink():
-            raise PlaceUnfit(change.path, "this is a link, and onepen removes none: remove it by hand")
-        size = 0
-        _may(_nearest(root, real), os.W_OK | os.X_OK)
-    elif isinstance(change, Rewrite):
-        size = len(contents[change.path])
-        _may(_nearest(root, real), os.W_OK | os.X_OK)
-    elif standing is None:
-        size = len(change.due)
-        _may(_nearest(root, real), os.W_OK | os.X_OK)
-    else:
-        size = standing.st_size + len(change.due)
-        _may(real, os.R_OK | os.W_OK)
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    if limit != resource.RLIM_INFINITY and size > limit:
-        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(real))
-    return real
 
 
 def unsettled(root: Path, path: str, *, whole: bool) -> str | None:
@@ -92,6 +72,23 @@ def unsettled(root: Path, path: str, *, whole: bool) -> str | None:
     except OSError as e:
         return f"{e.filename or path}: {e.strerror}"
     return None
+
+
+def _check_place(root: Path, change: FileChange, contents: Mapping[str, bytes], folders: set[Path]) -> tuple[Path, int]:
+    """The real file behind a change, and the size that it will have; `folders` are those asked about before."""
+    real = resolve(root, change.path)
+    standing = _standing(root, change.path, real)
+    if isinstance(change, Addition) and standing is not None:
+        _may(real, os.R_OK | os.W_OK)
+        return real, standing.st_size + len(change.due)
+    if isinstance(change, Removal) and (root / change.path).is_symlink():
+        raise PlaceUnfit(change.path, "this is a link, and onepen removes none: remove it by hand")
+    if real.parent not in folders:
+        _may(_nearest(root, real), os.W_OK | os.X_OK)
+        folders.add(real.parent)
+    if isinstance(change, Removal):
+        return real, 0
+    return real, len(contents[change.path] if isinstance(change, Rewrite) else change.due)
 
 
 def _standing(root: Path, path: str, real: Path) -> os.stat_result | None:

@@ -5,6 +5,7 @@ it and as the last leaves it.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from .splice import Splice
@@ -47,7 +48,7 @@ class Addition:
     lead: bool
     lines: tuple[Line, ...]
 
-    @property
+    @cached_property
     def due(self) -> bytes:
         return (b"\n" if self.lead else b"") + b"".join(line.text for line in self.lines)
 

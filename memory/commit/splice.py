@@ -28,6 +28,8 @@ def splices(before: bytes, after: bytes) -> tuple[Splice, ...]:
     tail = _common_tail(before[head:], after[head:])
     old = before[head : len(before) - tail].splitlines(keepends=True)
     new = after[head : len(after) - tail].splitlines(keepends=True)
+    if not old or not new or len(old) == len(new) == 1:
+        return (Splice(head, b"".join(old), b"".join(new)),)
     found: list[Splice] = []
     offset, i, j = head, 0, 0
     for fixed_i, fixed_j in (*_unique_pairs(old, new), (len(old), len(new))):
@@ -73,6 +75,8 @@ def _common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
 def _common_head(one: bytes, other: bytes) -> int:
     """How many bytes two texts share at their beginning."""
     low, high = 0, min(len(one), len(other))
+    if one[:high] == other[:high]:
+        return high
     while low < high:
         middle = (low + high + 1) // 2
         if one[low:middle] == other[low:middle]:
@@ -89,19 +93,25 @@ def _whole_lines(text: bytes, length: int) -> int:
 
 def _common_tail(one: bytes, other: bytes) -> int:
     """How many bytes of whole lines two texts share at their end."""
-    low, high = 0, min(len(one), len(other))
+    end, other_end = len(one), len(other)
+    low, high = 0, min(end, other_end)
+    if one[end - high :] == other[other_end - high :]:
+        low = high
     while low < high:
         middle = (low + high + 1) // 2
-        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+        if one[end - middle : end - low] == other[other_end - middle : other_end - low]:
             low = middle
         else:
             high = middle - 1
     # Cut to where a line begins in both: behind the first newline of the shared part, or all of it.
-    starts_line = all(len(text) == low or text[len(text) - low - 1 : len(text) - low] == b"\n" for text in (one, other))
-    if starts_line:
+    if _begins_line(one, end - low) and _begins_line(other, other_end - low):
         return low
-    newline = one.find(b"\n", len(one) - low)
-    return 0 if newline < 0 else len(one) - newline - 1
+    newline = one.find(b"\n", end - low)
+    return 0 if newline < 0 else end - newline - 1
+
+
+def _begins_line(text: bytes, at: int) -> bool:
+    return at == 0 or text[at - 1 : at] == b"\n"
 
 
 def _unique_pairs(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from ..index.blocks import Blocks
 from ..links import resolve
 from ..view import UnreadableText, file_names, open_file, read_file
 
-_LARGE = 64 << 10
+_LARGE = 2 << 10
 
 
 class Standing:

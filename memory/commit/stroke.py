@@ -17,12 +17,16 @@ from .removal import take_out
 
 @dataclass(frozen=True)
 class Stroke:
-    """The files of a group with their places; `tags` name the temporary files, where it isn't by the last commit."""
+    """The files of a group with their places: what is in those that are replaced, and what is to be.
+
+    `tags` name the temporary files, where it isn't by the last commit.
+    """
 
     root: Path
     tag: str
     changes: tuple[FileChange, ...]
     places: tuple[Path, ...]
+    stood: Mapping[str, bytes]
     contents: Mapping[str, bytes]
     tags: Mapping[str, str]
 
@@ -31,7 +35,7 @@ class Stroke:
         """Raises what keeps a file from being written where it lies: LinkLeadsOut, PlaceUnfit or an OSError."""
         changes, contents = group.files(), group.contents()
         places = check_places(root, changes, contents)
-        return cls(root, group.commits[-1].id, changes, tuple(places), contents, group.tags)
+        return cls(root, group.commits[-1].id, changes, tuple(places), group.stood(), contents, group.tags)
 
     def lay(self, disk: files.Disk) -> laid.Laid:
         """Lay what is replaced beside the old; raises OSError, then nothing is left."""
@@ -44,12 +48,12 @@ class Stroke:
             done.touched.add(real)
             tag = self.tags.get(change.path, self.tag)
             try:
-                self._bring(change, real, tag, done, disk, is_laid=change.path in beside.places)
+                self._bring(change, real, tag, done, disk, beside.places.get(change.path))
             except files.FileMovedOn:
                 follow(self.root, change.path, [(tag, change)], done, disk)
 
     def _bring(
-        self, change: FileChange, real: Path, tag: str, done: Rollforward, disk: files.Disk, *, is_laid: bool
+        self, change: FileChange, real: Path, tag: str, done: Rollforward, disk: files.Disk, laid: Path | None
     ) -> None:
         match change:
             case Addition():
@@ -58,10 +62,10 @@ class Stroke:
                 take_out(self.root, change.path, tag=tag, before=change.before, disk=disk)
             case Rewrite():
                 _tell_names(change, real, done)
-                tmp = files.tmp_name(real.name, tag)
-                if is_laid:
-                    files.swap_in(real, tmp=tmp, before=change.before, disk=disk)
+                if laid is not None:
+                    files.swap_in(laid, real, before=change.before, stood=self.stood.get(change.path), disk=disk)
                 else:
+                    tmp = files.tmp_name(real.name, tag)
                     files.swap(real, self.contents[change.path], tmp=tmp, before=change.before, disk=disk)
 
 

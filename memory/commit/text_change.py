@@ -1,6 +1,6 @@
 """What the history tells of a changed file: the text that went and came, with the section it stands in."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..history import UPDATED, TextChange, is_index
 from ..target import CardTarget
@@ -28,8 +28,7 @@ def text_changes(
         if before is None or after is None:
             return (TextChange(path, None, (before or b"").decode(), (after or b"").decode(), whole=True),)
         if is_document(path.removeprefix(space.prefix)):
-            old, new = before.decode(), after.decode()
-            return (*_of_front(path, old, new), *_of_body(path, old, new))
+            return (*_of_document(path, before.decode(), after.decode(), pieces),)
         if is_index(path):
             return index_changes(path, pieces, edit)
         return _of_lines(path, before, after.decode(), pieces)
@@ -43,9 +42,23 @@ def index_changes(path: str, pieces: Sequence[Splice], edit: CardEdit | None) ->
     return tuple(TextChange(path, section, piece.old.decode(), piece.new.decode()) for piece in pieces)
 
 
+def _of_document(path: str, before: str, after: str, pieces: Sequence[Splice]) -> Iterator[TextChange]:
+    old, new = parse_document(before), parse_document(after)
+    front, front_after = before[: old.body_start], after[: new.body_start]
+    body = old.body.encode()
+    if front == front_after and (not front or front.endswith("\n")):
+        # The same lines differ, with or without the same lines before them.
+        ahead = len(front.encode())
+        pieces = [Splice(piece.offset - ahead, piece.old, piece.new) for piece in pieces]
+    else:
+        yield from _of_front(path, front, front_after)
+        pieces = splices(body, new.body.encode())
+    yield from _of_body(path, old, new, body, pieces)
+
+
 def _of_front(path: str, before: str, after: str) -> tuple[TextChange, ...]:
     """The pieces of the front matter; the date in it is the pen's own."""
-    old, new = (UPDATED.sub("", text[: parse_document(text).body_start]) for text in (before, after))
+    old, new = UPDATED.sub("", before), UPDATED.sub("", after)
     return _of_lines(path, old.encode(), new, splices(old.encode(), new.encode()))
 
 
@@ -60,22 +73,21 @@ def _of_lines(path: str, before: bytes, after: str, pieces: Sequence[Splice]) ->
     return tuple(changes)
 
 
-def _of_body(path: str, before: str, after: str) -> tuple[TextChange, ...]:
-    old_document, new_document = parse_document(before), parse_document(after)
-    body = old_document.body.encode()
-    changes: list[TextChange] = []
-    shift = new_document.body_start
-    for piece in splices(body, new_document.body.encode()):
+def _of_body(
+    path: str, before: Document, after: Document, body: bytes, pieces: Sequence[Splice]
+) -> Iterator[TextChange]:
+    """The pieces of a body, whose bytes these are; places in the documents are counted in characters."""
+    shift = after.body_start
+    for piece in pieces:
         old, new = piece.old.decode(), piece.new.decode()
         at = len(body[: piece.offset].decode())
         if new.strip():
-            section = _section_at(new_document, at + shift + _blank(new))
+            section = _section_at(after, at + shift + _blank(new))
         else:
-            section = _section_at(old_document, at + old_document.body_start + _blank(old))
-        behind = None if new.strip() else _behind(after, at + shift, is_document=True)
-        changes.append(TextChange(path, section, old, new, behind=behind))
+            section = _section_at(before, at + before.body_start + _blank(old))
+        behind = None if new.strip() else _behind(after.text, at + shift, is_document=True)
+        yield TextChange(path, section, old, new, behind=behind)
         shift += len(new) - len(old)
-    return tuple(changes)
 
 
 def _behind(text: str, at: int, *, is_document: bool = False) -> str:

@@ -8,6 +8,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..errors import MemoryFault
 from ..ids import shown
@@ -26,6 +27,7 @@ _LINE = re.compile(
 )
 _SIMPLE = re.compile(r"[a-z0-9-]{1,200}")
 _KEYWORDS = re.compile(r"(?:^|[ \t])`([^`]*)`$")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _AUTO = "(auto)"
 
 
@@ -76,6 +78,24 @@ def entry_key(line: str) -> tuple[str, str] | None:
     """Card and section id (or path) of a line that is an entry; None if it is none. Cheaper than `parse_entry`."""
     match = _LINE.fullmatch(line)
     return None if match is None else _key(match)
+
+
+class EntryMark(NamedTuple):
+    """What tells an entry from others: its card, its section's id or its file's path, and whether onepen made it."""
+
+    card: str
+    section_id: str
+    of_file: bool
+    auto: bool
+
+
+def entry_mark(line: str) -> EntryMark | None:
+    """The same with what kind of entry it is; None if it is none."""
+    match = _LINE.fullmatch(line)
+    key = None if match is None else _key(match)
+    if match is None or key is None:
+        return None
+    return EntryMark(*key, _is_file(match), _ends_auto((match["rest"] or "").strip()))
 
 
 def parse_entry(line: str) -> tuple[IndexEntry, str | None] | None:
@@ -139,7 +159,7 @@ def escaped(title: str) -> str:
 
 
 def unescaped(label: str) -> str:
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", label)
+    return _ESCAPE.sub(r"\1", label) if "\\" in label else label
 
 
 def _visible(text: str) -> str:
@@ -153,7 +173,7 @@ def _visible(text: str) -> str:
 
 def _rest(rest: str) -> tuple[str, tuple[str, ...], bool]:
     """Summary, keywords and mark of what stands behind the link."""
-    auto = rest == _AUTO or rest.endswith(" " + _AUTO)
+    auto = _ends_auto(rest)
     if auto:
         rest = rest[: -len(_AUTO)].rstrip()
     match = _KEYWORDS.search(rest)
@@ -162,13 +182,17 @@ def _rest(rest: str) -> tuple[str, tuple[str, ...], bool]:
     return rest[: match.start()].strip(), tuple(word.strip() for word in match[1].split(",")), auto
 
 
+def _ends_auto(rest: str) -> bool:
+    return rest == _AUTO or rest.endswith(" " + _AUTO)
+
+
 def _checked(name: str, text: object, limit: int) -> str:
     if not isinstance(text, str):
         raise EntryRefused(name, "it must be a text")
-    reason = flaw(text.strip())
+    clean = text.strip()
+    reason = flaw(clean)
     if reason:
         raise EntryRefused(name, reason)
-    clean = text.strip()
     if len(clean) > limit:
         raise EntryRefused(name, f"at most {limit} characters, this has {len(clean)}")
     return clean

@@ -13,7 +13,7 @@ status line nor entry is kept and reported as stray.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import MemoryFault
@@ -69,7 +69,11 @@ class Index:
     """
 
     text: str
-    lines: Lines = field(repr=False, compare=False)
+
+    @cached_property
+    def lines(self) -> Lines:
+        """What each line is, read when it is asked for: what a change leaves is often only written."""
+        return read_lines(self.text)
 
     @cached_property
     def cards(self) -> tuple[IndexedCard, ...]:
@@ -136,12 +140,12 @@ class Index:
 
     def _changed(self, sheet: Sheet) -> "Index":
         text = sheet.text()
-        return self if text == self.text else parse_index(text)
+        return self if text == self.text else Index(text)
 
 
 def parse_index(text: str) -> Index:
     """The index that a text is; never raises, and `parse_index(text).text` is the text, whatever it is."""
-    return Index(text, read_lines(text))
+    return Index(text)
 
 
 def _card(place: CardPlace) -> IndexedCard:

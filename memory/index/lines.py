@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from ..text.document import newline_of
 from ..text.outline import outline
-from .entry import IndexEntry, entry_key, parse_entry, unescaped
+from .entry import EntryMark, IndexEntry, entry_mark, parse_entry, unescaped
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CARD = re.compile(
@@ -18,6 +18,7 @@ _CARD = re.compile(
 )
 _STATUS = re.compile(r"[ \t]*(?:status|updated)[ \t]*:", re.IGNORECASE)
 _FIELD = re.compile(r"[ \t]*(status|updated)[ \t]*:[ \t]*(.*?)[ \t]*", re.IGNORECASE)
+_PLAIN_FIELDS = re.compile(r"status: ([a-z-]+) · updated: (\d{4}-\d{2}-\d{2})\n")
 SEPARATOR = " · "
 
 
@@ -27,6 +28,8 @@ class EntryPlace:
 
     line: int
     raw: str
+    of_file: bool
+    auto: bool
 
     @cached_property
     def _read(self) -> tuple[IndexEntry, str | None]:
@@ -82,6 +85,8 @@ class Lines:
 
 def folded(name: str) -> str:
     """A name by which two that differ only in case or Unicode form are the same."""
+    if name.isascii():
+        return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFKC", name).casefold())
 
 
@@ -90,7 +95,7 @@ def read_lines(text: str) -> Lines:
     lines = tuple(_LINE.findall(text))
     hidden, open_from, headings = _outlined(text, lines)
     places: dict[str, CardPlace] = {}
-    entries: list[tuple[int, tuple[str, str]]] = []
+    entries: list[tuple[int, EntryMark]] = []
     rest: list[int] = []
     current: CardPlace | None = None
     for at, line in enumerate(lines):
@@ -105,19 +110,19 @@ def read_lines(text: str) -> Lines:
                 rest.append(at)
             else:
                 places[current.id] = current
-        elif line[:1] in "-*+" and (key := entry_key(line)) is not None:
-            entries.append((at, key))
+        elif line[:1] in "-*+" and (mark := entry_mark(line)) is not None:
+            entries.append((at, mark))
         elif current is not None and current.status_line is None and _STATUS.match(line):
             _read_status(current, at, line)
         elif not line.isspace():
             rest.append(at)
     twins = {folded(card): card for card in reversed(places)}
-    for at, (card, section_id) in entries:
+    for at, (card, section_id, of_file, auto) in entries:
         place = places.get(card) or places.get(twins.get(folded(card), ""))
         if place is None or section_id in place.entries:
             rest.append(at)
             continue
-        place.entries[section_id] = EntryPlace(at, lines[at])
+        place.entries[section_id] = EntryPlace(at, lines[at], of_file, auto)
         if at < place.end:
             place.last = max(place.last, at)
     top = min((place.heading for place in places.values()), default=len(lines))
@@ -146,6 +151,9 @@ def _outlined(text: str, lines: tuple[str, ...]) -> tuple[set[int], int | None, 
 
 def _read_status(card: CardPlace, at: int, line: str) -> None:
     card.status_line = card.last = at
+    if plain := _PLAIN_FIELDS.fullmatch(line):  # as onepen writes it
+        card.status, card.updated = plain.groups()
+        return
     for part in line.rstrip("\r\n").split("·"):
         match = _FIELD.fullmatch(part)
         if match and match[1].lower() == "status" and card.status is None:

@@ -12,7 +12,8 @@ from typing import Literal
 
 from ..text.document import Document, Section
 from .entry import IndexEntry, auto_entry
-from .index import ARCHIVED, Index, IndexedCard, parse_index
+from .index import ARCHIVED, Index, parse_index
+from .lines import CardPlace, EntryPlace
 from .sheet import Sheet
 
 # Words that tell: in scripts without blanks a whole run counts as one.
@@ -35,7 +36,6 @@ class Drift:
 class _Match:
     """How the sections of a card and its entries in the index go together."""
 
-    kept: Mapping[str, IndexEntry]
     renamed: Mapping[str, str]
     missing: tuple[Section, ...]
     orphans: tuple[str, ...]
@@ -45,7 +45,7 @@ def drift(index: Index, cards: Mapping[str, Document]) -> tuple[Drift, ...]:
     """Where an index and the cards of its shelf differ, cards in the order of their ids."""
     found = list(_missing_cards(index, cards))
     for card in sorted(cards):
-        block = index.card(card)
+        block = index.lines.place(card)
         if block is None or block.id != card:
             found.append(Drift(card, "card_unindexed", None, f"{card}.md has no block in the index"))
             continue
@@ -70,12 +70,14 @@ def reconcile(index: Index, cards: Mapping[str, Document], only: str | None = No
         document = cards.get(card)
         if document is not None:
             _put(sheet, index, card, document)
+    if sheet.is_clean:
+        return index
     text = sheet.text()
     return index if text == index.text else parse_index(text)
 
 
 def _put(sheet: Sheet, index: Index, card: str, document: Document) -> None:
-    block = index.card(card)
+    block = index.lines.place(card)
     front = document.front
     status, updated = front.text("status"), front.text("updated")
     if block is None:
@@ -88,18 +90,19 @@ def _put(sheet: Sheet, index: Index, card: str, document: Document) -> None:
     names = {new: old for old, new in match.renamed.items()}
     before: str | None = None
     for section in document.sections:
-        old = block.entry(names.get(section.id, section.id))
+        name = names.get(section.id, section.id)
+        old = block.entries.get(name)
         if section in match.missing:
             sheet.put_entry(card, auto_entry(document, section), after=before)
-        elif old is not None and old.link is None:
-            before = old.section_id
+        elif old is not None and not old.of_file:
+            before = name
             if old.auto:
                 new = auto_entry(document, section)
-                kept = IndexEntry(new.section_id, new.summary, old.keywords, True)
-                if kept != old:
-                    sheet.put_entry(card, kept, instead=old.section_id)
+                kept = IndexEntry(new.section_id, new.summary, old.entry.keywords, True)
+                if kept != old.entry:
+                    sheet.put_entry(card, kept, instead=name)
             elif section.id in names:
-                sheet.rename_entry(card, old.section_id, section.id)
+                sheet.rename_entry(card, name, section.id)
 
 
 def _missing_cards(index: Index, cards: Mapping[str, Document]) -> Iterator[Drift]:
@@ -108,23 +111,22 @@ def _missing_cards(index: Index, cards: Mapping[str, Document]) -> Iterator[Drif
             yield Drift(block.id, "card_missing", None, f"the index has a block for {block.id}.md, which isn't there")
 
 
-def _match(block: IndexedCard, document: Document) -> _Match:
+def _match(block: CardPlace, document: Document) -> _Match:
     sections = {section.id: section for section in document.entry_sections()}
     # The title's heading is a section too, if somebody made an entry for it.
     known = {section.id for section in document.sections}
-    entries = {entry.section_id: entry for entry in block.entries if entry.link is None}
-    kept = {name: entry for name, entry in entries.items() if name in known}
+    entries = {name: found for name, found in block.entries.items() if not found.of_file}
     lost = [name for name in entries if name not in known]
     new = [name for name in sections if name not in entries]
     renamed = _renamed(document, entries, lost, [*sections], new) if lost and new else {}
     rests = document.front.text("status") == ARCHIVED
     missing = () if rests else tuple(sections[name] for name in new if name not in renamed.values())
-    return _Match(kept, renamed, missing, tuple(name for name in lost if name not in renamed))
+    return _Match(renamed, missing, tuple(name for name in lost if name not in renamed))
 
 
 def _renamed(
     document: Document,
-    entries: Mapping[str, IndexEntry],
+    entries: Mapping[str, EntryPlace],
     lost: Sequence[str],
     sections: Sequence[str],
     new: Sequence[str],
@@ -144,7 +146,7 @@ def _renamed(
             pairs.append((names[0], took[0]))
             continue
         for name in names:
-            likely = [one for one in took if _tells_of(entries[name], document.section_text(one))]
+            likely = [one for one in took if _tells_of(entries[name].entry, document.section_text(one))]
             pairs.extend((name, one) for one in likely if len(likely) == 1)
     taken = Counter(one for _, one in pairs)
     return {name: one for name, one in pairs if taken[one] == 1}

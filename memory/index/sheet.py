@@ -25,21 +25,23 @@ class Sheet:
     def put_card(self, card_id: str, title: str, status: str, updated: str) -> None:
         """A block for a card that has none, else its title, status and date."""
         place = self._lines.place(card_id)
-        facts = _status_line(status, updated)
         if place is None:
+            facts = _status_line(status, updated)
             self._new[card_id] = [_heading(card_id, title), *([facts] if facts else [])]
             return
-        if place.id != card_id or escaped(place.title) != escaped(title):
+        if place.id != card_id or (place.title != title and escaped(place.title) != escaped(title)):
             line = self._lines.lines[place.heading]
             new = _heading(card_id, title).removeprefix("## ")
             self._instead[place.heading] = _HEADING.sub(lambda match: match[1] + new, line, count=1)
         if place.id != card_id:
             self._lead_to(card_id, place)
         if place.status_line is None:
-            if facts:
+            if facts := _status_line(status, updated):
                 self._behind.setdefault(place.heading, []).insert(0, facts)
         else:
-            self._instead[place.status_line] = _with_facts(self._lines.lines[place.status_line], place, status, updated)
+            line = self._lines.lines[place.status_line]
+            if (now := _with_facts(line, place, status, updated)) != line:
+                self._instead[place.status_line] = now
 
     def _lead_to(self, card_id: str, place: CardPlace) -> None:
         """Let the entries of a card whose name was spelt otherwise lead to its file."""
@@ -131,6 +133,11 @@ class Sheet:
             and all(at in self._instead for at in range(place.heading, len(lines)))
         ):
             self._instead[above] = ""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing was changed."""
+        return not (self._instead or self._behind or self._new)
 
     def text(self) -> str:
         """The whole text with all changes made."""

@@ -20,7 +20,7 @@ from ..target import CardTarget, NoteTarget
 from .block import FrontMatterUnreadable
 from .document import Document, line_at, newline_of, parse_document
 from .frontmatter import render_front_matter, with_value
-from .outline import anchors, kind_of, outline
+from .outline import anchors, kind_of
 from .passage_match import Place, find_once
 from .refusal import (
     CardExists,
@@ -251,22 +251,24 @@ def _check_headings(document: Document, after: str, start: int, end: int) -> Non
 
 def _check_fences(document: Document, edit: CardEdit, at: int, after: str) -> None:
     """Refuse to append inside a fence or comment that nothing closes, unless the text closes it."""
-    span = outline(document.text, document.body_start).unclosed
+    span = document.unclosed
     if span is None or span.start >= at:
         return
     later = parse_document(after)
     known = {section.start for section in later.sections}
     meant = len(parse_document(edit.text).sections) + sum(section.start < at for section in document.sections)
-    if outline(after, later.body_start).unclosed is not None or len(known) < meant:
+    if later.unclosed is not None or len(known) < meant:
         line = line_at(document.text, span.start)
         raise FenceOpen(str(edit.target), line, kind_of(document.text, span))
 
 
 def _dated(document: Document, after: str, today: date) -> str:
-    if document.front.problem is not None or "updated" not in document.front.values:
+    """What a document became, its date aside, with that day for the date."""
+    front, day = document.front, today.isoformat()
+    if front.problem is not None or "updated" not in front.values or front.text("updated") == day:
         return after
     try:
-        return with_value(after, "updated", today.isoformat())
+        return with_value(after, "updated", day)
     except FrontMatterUnreadable:
         # A value over several lines is the person's own; the edit of the body stands without it.
         return after

@@ -11,7 +11,7 @@ from ..ids import shown
 from .block import line_at
 from .decode import NotText, decode
 from .frontmatter import FrontMatter, parse_front_matter
-from .outline import anchors, outline
+from .outline import Hidden, anchors, outline
 from .refusal import NoSuchSection
 
 __all__ = ["Document", "NoSuchSection", "NotText", "Section", "SectionId", "decode", "line_at", "parse_document"]
@@ -60,13 +60,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A file's text and what stands where in it; `newline` is the line end that most of its lines have."""
+    """A file's text and what stands where in it; `newline` is the line end that most of its lines have.
+
+    `unclosed` is the fence or comment that runs to the end of the text because nothing closes it.
+    """
 
     text: str
     front: FrontMatter
     body_start: int
     sections: tuple[Section, ...]
     newline: str
+    unclosed: Hidden | None
 
     @property
     def title(self) -> str | None:
@@ -116,7 +120,8 @@ def parse_document(text: str) -> Document:
     """The document that a text is; never raises, what is wrong with the front matter stands in `front.problem`."""
     front = parse_front_matter(text)
     body_start = front.end if front.present else (1 if text.startswith("\ufeff") else 0)
-    headings = outline(text, body_start).headings
+    found = outline(text, body_start)
+    headings = found.headings
     ids = anchors([heading.title for heading in headings])
     sections: list[Section] = []
     line, counted = 1, 0
@@ -126,10 +131,12 @@ def parse_document(text: str) -> Document:
         end = headings[i + 1].start if i + 1 < len(headings) else len(text)
         place = (line, heading.start, heading.body, end)
         sections.append(Section(SectionId(ids[i]), heading.title, heading.level, *place))
-    return Document(text, front, body_start, tuple(sections), newline_of(text))
+    return Document(text, front, body_start, tuple(sections), newline_of(text), found.unclosed)
 
 
 def newline_of(text: str) -> str:
     """The line end that most lines of a text have; "\\n" when none has any."""
+    if "\r" not in text:
+        return "\n"
     windows = text.count("\r\n")
     return "\r\n" if windows > text.count("\n") - windows else "\n"

@@ -19,10 +19,15 @@ _TAG_WHOLE = re.compile(r"<!--.*?-->|</?[A-Za-z!][^<>]*>", re.DOTALL)
 _ITEM = re.compile(r"^[ \t]*(?:[-*+][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,9}[.)][ \t]+|>[ \t]?|\|)+")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]»”’]*(?=\s|$)|(?<=[。！？])")
 _AUTO = re.compile(r"\(auto\)$")
+# What has none of these signs has no flaw: letters and digits of any script, and the signs of plain sentences.
+_QUIET = re.compile(r"[\w ,;.!?'’%+–—-]*")
+_WORDS = re.compile(r"[A-Za-z0-9-]+(?: [A-Za-z0-9-]+)*")
 
 
 def flaw(text: str) -> str | None:
     """Why a text can't stand in a line of an index; None if it can."""
+    if _QUIET.fullmatch(text) and "www." not in text.lower():
+        return None
     if "\n" in text or "\r" in text:
         return "it must be one line"
     if _UNSEEN.search(text):
@@ -44,6 +49,8 @@ def flaw(text: str) -> str | None:
 
 def made_safe(text: str, limit: int) -> str:
     """A text as one line without anything that `flaw` finds, cut to `limit` characters; may be empty."""
+    if len(text) <= limit and _WORDS.fullmatch(text):
+        return text
     text = text[: 8 * limit + 500]  # what lies behind can't matter, and costs time
     text = _LINK_WHOLE.sub(r"\1", _TAG_WHOLE.sub(" ", text))
     text = _UNSEEN.sub(" ", _URL_WHOLE.sub("…", text))

@@ -6,14 +6,19 @@ Rules: CommonMark 0.31, sections 4.2 (ATX headings), 4.5 (fenced code) and 4.6 (
 import html
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 _MARK = re.compile(
-    r"^ {0,3}(?:(?P<level>#{1,6})(?=[ \t\r\n]|\Z)|(?P<comment><!--)"
+    r"^(?P<line>) {0,3}(?:(?P<level>#{1,6})(?=[ \t\r\n]|\Z)|(?P<comment><!--)"
     r"|(?P<item>(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*))",
     re.MULTILINE,
 )
+_HIDING = ("```", "~~~", "<!--")
+_FIRST_HEADING = re.compile(r"(?P<line>) {0,3}(?P<level>#{1,6})(?=[ \t\r\n]|\Z)")
+_NEXT_HEADING = re.compile(rf"\n{_FIRST_HEADING.pattern}")  # begins with a fixed sign, so lines are found quickly
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t]+)#+$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s[^()]*)?\)|\[[^\[\]]*\])")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -23,8 +28,7 @@ _ID_LIMIT = 200
 _TITLE_LIMIT = 2_000
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """One heading: `start` is where its line begins, `body` where the next line does."""
 
     level: int
@@ -59,12 +63,13 @@ def outline(text: str, start: int = 0) -> Outline:
     hidden: list[Hidden] = []
     if text.startswith("\ufeff"):
         text = "\n" + text[1:]  # the first line begins behind the mark; offsets stay
+    if not any(mark in text for mark in _HIDING):
+        return Outline(tuple(_headings(text, start)), ())
     at = start
     while mark := _MARK.search(text, at):
         line_end = _line_end(text, mark.start())
         if mark["level"]:
-            title = _CLOSING_HASHES.sub("", text[mark.end() : line_end].strip()).strip()
-            headings.append(Heading(len(mark["level"]), title, mark.start(), line_end))
+            headings.append(_heading(text, mark))
             at = line_end
         elif mark["fence"] and "`" in mark["info"] and mark["fence"][0] == "`":
             at = line_end  # code within a line, no fence
@@ -75,6 +80,23 @@ def outline(text: str, start: int = 0) -> Outline:
         if at >= len(text):
             break
     return Outline(tuple(headings), tuple(hidden))
+
+
+def _headings(text: str, start: int) -> Iterator[Heading]:
+    """The headings of a text in which nothing is hidden, as nearly every one is."""
+    first = None if start else _FIRST_HEADING.match(text)
+    if first:
+        yield _heading(text, first)
+    for mark in _NEXT_HEADING.finditer(text, max(start - 1, 0)):
+        yield _heading(text, mark)
+
+
+def _heading(text: str, mark: re.Match[str]) -> Heading:
+    line_end = _line_end(text, mark.start("level"))
+    title = text[mark.end() : line_end].strip()
+    if title.endswith("#"):
+        title = _CLOSING_HASHES.sub("", title).strip()
+    return Heading(len(mark["level"]), title, mark.start("line"), line_end)
 
 
 def kind_of(text: str, span: Hidden) -> str:
@@ -104,6 +126,7 @@ def plain(title: str) -> str:
     return html.unescape(_EMPHASIS.sub(r"\2", text))
 
 
+@lru_cache(maxsize=1024)  # a card's headings stay the same from one version to the next
 def _anchor(title: str) -> str:
     text = plain(title).strip().lower()
     kept = _ASCII_DROP.sub("", text) if text.isascii() else "".join(c for c in text if c in " -" or _is_kept(c))

@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onepen.memory.index.entry import EntryRefused, IndexEntry, auto_entry, entry_key, parse_entry, render_entry
@@ -136,6 +136,18 @@ class TestAuto:
         for section in document.sections:
             entry = auto_entry(document, section)
             assert parse_entry(render_entry("kiln", entry)) == (entry, None)
+
+
+@given(st.from_regex(r"[\w ,;.!?'’%+–—-]*", fullmatch=True))
+@example("www.example.org")
+@example("see WWW.example.org.")
+def test_a_text_of_plain_signs_has_no_flaw_that_a_closer_look_finds(text: str) -> None:
+    assert flaw(text) == flaw(f"({text}))")  # brackets are no flaw, and are looked at closely
+
+
+@given(st.from_regex(r"[A-Za-z0-9-]+( [A-Za-z0-9-]+)*", fullmatch=True))
+def test_words_are_safe_as_they_are(words: str) -> None:
+    assert made_safe(words, 10_000) == words == made_safe(f"{words}\n", 10_000)
 
 
 @given(st.text(max_size=300), st.integers(1, 60))

@@ -1,6 +1,10 @@
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onepen.memory.links import LinkLeadsOut, resolve
 
@@ -17,6 +21,30 @@ def root(tmp_path: Path) -> Path:
 def test_plain_paths_are_themselves(root: Path) -> None:
     assert resolve(root, "projects/kiln.md") == root / "projects" / "kiln.md"
     assert resolve(root, "clients/acme/nothing/yet.md") == root / "clients/acme/nothing/yet.md"
+
+
+NAMES = ("kiln.md", "deep", "up", "away", "closed", ".git", ".Onepen", "..", ".", "")
+PARTS = st.lists(st.sampled_from(NAMES), min_size=1)
+
+
+@given(PARTS)
+def test_what_is_told_at_a_glance_is_what_following_every_link_says(parts: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve() / "ws"
+        for made in ("deep/deep", ".git"):
+            (root / made).mkdir(parents=True)
+        (root / "deep" / "kiln.md").write_text("text\n")
+        for place in (root, root / "deep"):
+            (place / "up").symlink_to(root / "deep")
+            (place / "away").symlink_to(folder)
+            (place / "closed").symlink_to(root / ".git")
+        path = "/".join(parts)
+        real = Path(os.path.realpath(f"{root}/{path}"))
+        if not real.is_relative_to(root) or real == root or real.relative_to(root).parts[0] == ".git":
+            with pytest.raises(LinkLeadsOut):
+                resolve(root, path)
+        elif not {".git", ".onepen"} & {part.casefold() for part in real.relative_to(root).parts}:
+            assert resolve(root, path) == real
 
 
 def test_a_link_inside_leads_to_the_real_file(root: Path) -> None:

@@ -18,6 +18,13 @@ def test_the_pieces_make_the_new_out_of_the_old(before: bytes, after: bytes) -> 
     assert all(piece.old != piece.new for piece in pieces)
 
 
+@given(TEXTS, TEXTS, TEXTS)
+def test_lines_that_both_begin_with_change_no_piece_behind_them(first: bytes, before: bytes, after: bytes) -> None:
+    ahead = first and first.rstrip(b"\n") + b"\n"
+    moved = [Splice(piece.offset + len(ahead), piece.old, piece.new) for piece in splices(before, after)]
+    assert splices(ahead + before, ahead + after) == tuple(moved)
+
+
 def test_pieces_are_the_lines_that_changed() -> None:
     before = b"---\nupdated: 1\n---\n\nsame\nold\nend\n"
     after = b"---\nupdated: 2\n---\n\nsame\nnew\nend\nmore\n"
