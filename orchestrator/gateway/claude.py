@@ -72,7 +72,7 @@ class Claude:
                 async with aclosing(_events(response.http_response, place)) as events:
                     async for event in events:
                         words = accumulator.take(event)
-                        ear.usage = accumulator.usage
+                        ear.counted(accumulator.usage)
                         if words:
                             ear.text(words)
             if not accumulator.whole:

@@ -1,17 +1,30 @@
 """What the gateway hears of a call before it is whole: words for a person, tokens counted so far, limits told."""
 
+from collections.abc import Callable
+
 from ...subagents.model import Listener, Usage
 from .quota import Left
 
 
 class Ear:
-    """The listener of one try; an adapter also writes down here what it learns of usage and limits."""
+    """The listener of one try; an adapter also writes down here what it learns of usage and limits.
 
-    def __init__(self, listener: Listener | None = None) -> None:
+    `on_begin` gets what is counted when the reply begins.
+    """
+
+    def __init__(self, listener: Listener | None = None, on_begin: Callable[[Usage], None] | None = None) -> None:
         self._listener = listener
+        self._on_begin = on_begin
         self.words_heard = False
         self.usage = Usage()
         self.left: tuple[Left, ...] = ()
+
+    def counted(self, usage: Usage) -> None:
+        """What the server has counted so far; the first time, the reply has begun."""
+        self.usage = usage
+        if self._on_begin is not None:
+            on_begin, self._on_begin = self._on_begin, None
+            on_begin(usage)
 
     def text(self, words: str) -> None:
         self.words_heard = True

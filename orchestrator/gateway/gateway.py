@@ -1,6 +1,7 @@
 """The one way by which models are called, and the only place where a call is made again.
 
-Before a call: its budget is set aside, and its turn at the server comes. After it: what it cost is booked. A call that
+Before a call: another one that begins alike has filled the server's cache, its budget is set aside, and its turn at the
+server comes. After it: what it cost is booked. A call that
 broke is told to `on_lost` with what it used, and made again as long as tries and patience last; so that nothing else
 may try again, the adapter and its library don't.
 """
@@ -10,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ from .account import Account
 from .clients import Clients
 from .ear import Ear
 from .failure import Again, CallBroken, CallFailed, Final, failed
+from .herd import Herd
 from .ledger import Ledger, OverBudget, Reservation, Short, Unpriced, cost, most, used
 from .limiter import Limiter
 from .outstanding import Outstanding
@@ -64,6 +67,7 @@ class Gateway:
         self._random = random
         self.sleep = sleep
         self._limiters: dict[str, Limiter] = {}
+        self._herds: dict[str, Herd] = {}
         self._settled = anyio.Event()
 
     def news(self) -> tuple[str, ...]:
@@ -107,6 +111,9 @@ class Gateway:
 
     def limiter(self, limit: str) -> Limiter:
         return self._limiters.setdefault(limit, Limiter(self._random))
+
+    def herd(self, limit: str) -> Herd:
+        return self._herds.setdefault(limit, Herd())
 
     async def reserve(self, call: "_Call") -> Reservation | None:
         """Sets the call's budget aside, once it fits; None for what costs nothing."""
@@ -168,14 +175,14 @@ class _Call:
         self._enter = waiting
         self._listener = listener
         self._limiter = gateway.limiter(served.limit) if served.limit else None
+        self._herd = gateway.herd(served.limit) if served.limit else None
         self._waited = 0.0
 
     async def whole(self) -> ModelReply:
         tries = 0
         while True:
             tries += 1
-            ear = Ear(self._listener)
-            got = await self._try(ear)
+            got, ear = await self._in_turn()
             if isinstance(got, ModelReply):
                 return got
             if isinstance(got, Final):
@@ -192,12 +199,29 @@ class _Call:
         """Around each wait; it takes from the call's patience."""
         return _Patience(self, self._enter(reason, seconds))
 
-    async def _try(self, ear: Ear) -> ModelReply | Final | Again:
+    async def _in_turn(self) -> tuple[ModelReply | Final | Again, Ear]:
+        """One try, after the call that fills the server's cache for this one, too."""
+        if (herd := self._herd) is None:
+            ear = Ear(self._listener)
+            return await self._try(ear, lambda: None), ear
+        patience = self.served.patience_seconds - self._waited
+        turn = await herd.admit(self.request, self.served.model.name, patience, self.waiting)
+        try:
+            ear = Ear(self._listener, partial(herd.began, turn))
+            got = await self._try(ear, partial(herd.went_out, turn))
+            if isinstance(got, ModelReply):
+                herd.began(turn, got.usage)
+            return got, ear
+        finally:
+            herd.over(turn)
+
+    async def _try(self, ear: Ear, goes_out: Callable[[], None]) -> ModelReply | Final | Again:
         reservation = await self._gateway.reserve(self)
         number: int | None = None
         try:
             ticket = await self._admitted()
             number = self._gateway.leaves(reservation, self)
+            goes_out()
             return await self._made(ear, ticket)
         finally:
             self._gateway.settle(reservation, self, ear, number)

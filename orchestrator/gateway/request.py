@@ -44,7 +44,7 @@ def _sendable(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _message(number: int, message: Message, placed: Marks) -> dict[str, Any]:
-    content = [_marked(_block(block), placed.message == (number, b)) for b, block in enumerate(message.content)]
+    content = [_marked(_block(block), (number, b) in placed.messages) for b, block in enumerate(message.content)]
     return {"role": message.role, "content": content}
 
 

@@ -8,6 +8,7 @@ import anthropic
 import pytest
 
 from onepen.testing.messages_api import MessagesApi
+from onepen.testing.messages_api.bound import bound, paid
 from onepen.testing.messages_api.caching import Cache
 from onepen.testing.messages_api.prompt import positions
 
@@ -288,3 +289,12 @@ def test_the_server_counts_by_its_cache_where_the_rule_says_nothing() -> None:
     assert found[0][0] == 0
     for (read, written), (read_next, _) in pairwise(found):
         assert read_next == read + written
+
+
+def test_the_least_that_prompts_can_cost() -> None:
+    first, second = said("a" * 4000, system=LAYERS), said("b" * 4000, system=LAYERS)
+    layers, whole = positions({"model": "m", "system": LAYERS, "messages": []})[-1].tokens, positions(first)[-1].tokens
+    assert bound([first]) == 1.25 * whole
+    assert bound([first, second]) == pytest.approx(1.25 * (2 * whole - layers) + 0.1 * layers)
+    cache = Cache()
+    assert sum(paid(*use(cache, body, 0.0)) for body in (first, second)) == pytest.approx(bound([first, second]))

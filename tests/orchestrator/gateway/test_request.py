@@ -41,8 +41,8 @@ def test_any_conversation_has_at_most_four_marks_and_can_be_sent(said: list[Mess
 
 def test_marks_stand_at_the_last_three_layers_and_at_the_end_of_the_conversation() -> None:
     placed = marks(5, [user(Text("a")), assistant(Text("b"), THOUGHT)])
-    assert (placed.system, placed.message) == (frozenset({2, 3, 4}), (1, 0))  # a thought can't carry one
-    assert marks(0, [user(Text("a"), Text("b"))]).message == (0, 1)
+    assert placed.system == {2, 3, 4} and placed.messages == {(1, 0)}  # a thought can't carry one
+    assert marks(0, [user(Text("a"), Text("b"))]).messages == {(0, 1)}
 
 
 def test_earlier_bytes_stay_as_they_are_when_a_conversation_goes_on() -> None:

@@ -1,0 +1,82 @@
+"""A conversation that goes on reads all that it wrote before, however much one reply adds to it."""
+
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onepen.orchestrator.gateway.marks import MOST, marks
+from onepen.orchestrator.gateway.request import body
+from onepen.subagents.messages import Block, Message, Opaque, Text, ToolResult, ToolUse, assistant, user
+from onepen.testing.messages_api.caching import Cache, Taken
+from onepen.testing.messages_api.marks import marks_fault
+
+from .conftest import request
+
+LAYERS = ("rules \n" * 1000, "index \n" * 500, "own \n" * 300)
+THOUGHT = Opaque({"type": "thinking", "thinking": "hm", "signature": "c2ln"})
+
+
+def rounds(*calls: int, between: tuple[Block, ...] = (), after: tuple[Block, ...] = ()) -> list[list[Message]]:
+    """The messages of each request of a loop: every reply makes so many calls, with `between` before each of them."""
+    said: list[Message] = [user(Text("Task."))]
+    asked = [list(said)]
+    for k, count in enumerate(calls):
+        uses = [ToolUse(f"call_{k}_{n}", "search", {"query": str(n)}) for n in range(count)]
+        said += [
+            assistant(*(block for use in uses for block in (*between, use))),
+            user(*(ToolResult(use.id, "found") for use in uses), *after),
+        ]
+        asked.append(list(said))
+    return asked
+
+
+def taken(asked: list[list[Message]], system: tuple[str, ...] = LAYERS) -> list[Taken]:
+    cache, found = Cache(least=0), []
+    for k, messages in enumerate(asked):
+        sent = body(request(*messages, system=system), "claude-sonnet-5-5")
+        assert marks_fault(sent) is None
+        found.append(cache.ask(sent, float(k)))
+        cache.begin(found[-1], float(k))
+    return found
+
+
+def test_a_loop_of_three_turns_reads_what_it_wrote() -> None:
+    first, second, third = taken(rounds(2, 1))
+    assert (first.read, first.plain) == (0, 0)
+    assert second.read == first.written and second.plain == 0
+    assert third.read == second.read + second.written and third.plain == 0
+
+
+blocks: st.SearchStrategy[tuple[Block, ...]] = st.sampled_from([(), (Text("so"),), (THOUGHT,), (THOUGHT, Text("so"))])
+
+
+@given(st.lists(st.integers(1, 64), max_size=4), blocks, st.sampled_from([(), (Text("again"),)]), st.integers(0, 5))
+def test_whatever_one_reply_adds_nothing_is_paid_twice(
+    calls: list[int], between: tuple[Block, ...], after: tuple[Block, ...], system: int
+) -> None:
+    """Field case 38, and further: 64 calls in one reply, with words and thoughts between them."""
+    found = taken(rounds(*calls, between=between, after=after), ("layer \n" * 100,) * system)
+    for before, now in pairwise(found):
+        assert now.read == before.read + before.written
+
+
+def test_thirty_rounds_in_one_turn_never_fall_out_of_the_look_back() -> None:
+    """Field case 38: 60 blocks, with 8 KiB of layers before them."""
+    found = taken(rounds(*[1] * 30))
+    layers = taken([[user(Text("x"))]])[0].written
+    assert all(one.read >= layers - 10 for one in found[1:])
+
+
+def test_a_second_mark_in_the_conversation_takes_the_place_of_the_first_layers() -> None:
+    few, many = (marks(3, asked[-1]) for asked in (rounds(2), rounds(25)))
+    assert few.system == {0, 1, 2} and few.messages == {(2, 1)}
+    assert many.system == {1, 2} and many.messages == {(0, 0), (2, 24)}
+    assert few.count == many.count == MOST
+
+
+def test_a_reply_that_is_carried_on_is_marked_where_it_was_asked_for() -> None:
+    """The API ends a turn in the middle, and is sent what it said so far; that can't carry a mark."""
+    paused: Any = assistant(*[Opaque({"type": "server_tool_use", "id": str(k)}) for k in range(25)])
+    assert marks(3, [user(Text("Task.")), paused]).messages == {(0, 0)}
