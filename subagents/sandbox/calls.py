@@ -11,13 +11,13 @@ def _names(text: str) -> frozenset[str]:
 
 FILES = _names(
     """
-    read write open openat openat2 close close_range stat fstat lstat newfstatat statx statfs fstatfs access
-    faccessat faccessat2 lseek pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 poll ppoll select
-    pselect6 pipe pipe2 dup dup2 dup3 flock fsync fdatasync ftruncate truncate getdents getdents64 getcwd chdir
-    fchdir rename renameat renameat2 mkdir mkdirat rmdir creat link linkat unlink unlinkat symlink symlinkat
-    readlink readlinkat umask sendfile splice tee vmsplice copy_file_range fadvise64 readahead fallocate
-    sync_file_range epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2
-    timerfd_create timerfd_settime timerfd_gettime signalfd signalfd4
+    read write open openat openat2 close close_range stat fstat lstat newfstatat statx access faccessat faccessat2
+    lseek pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 poll ppoll select pselect6 pipe pipe2 dup
+    dup2 dup3 flock fsync fdatasync ftruncate truncate getdents getdents64 getcwd chdir fchdir rename renameat
+    renameat2 mkdir mkdirat rmdir creat link linkat unlink unlinkat symlink symlinkat umask sendfile splice tee
+    vmsplice copy_file_range fadvise64 readahead fallocate sync_file_range epoll_create epoll_create1 epoll_ctl
+    epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2 timerfd_create timerfd_settime timerfd_gettime signalfd
+    signalfd4
     """
 )
 """Which files these reach is for Landlock to say."""
@@ -45,18 +45,18 @@ TOUCHES = _names("chmod fchmod fchmodat fchmodat2 utime utimes utimensat futimes
 """The mode and the times of a file, which its owner may change without a right that Landlock knows."""
 ATTRIBUTES = _names(
     """
-    getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr setxattr lsetxattr fsetxattr removexattr lremovexattr
-    fremovexattr
+    getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr setxattr lsetxattr fsetxattr removexattr
+    lremovexattr fremovexattr
     """
 )
 """Words that a file system keeps beside a file."""
 COMMANDS = _names(
     """
     fork vfork execve execveat setsid setpgid setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid
-    capset sendmsg recvmsg recvfrom getsockname getpeername getsockopt shutdown
+    capset statfs fstatfs readlink readlinkat sendmsg recvmsg recvfrom getsockname getpeername getsockopt shutdown
     """
 )
-"""For a worker that may start programs: to start them, and to talk to them."""
+"""For a worker that may start programs: to start them, to talk to them, and what programs ask about files."""
 
 _X86_64 = """
 read=0 write=1 open=2 close=3 stat=4 fstat=5 lstat=6 poll=7 lseek=8 mmap=9 mprotect=10 munmap=11 brk=12

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..errors import SubagentFault
-from . import capability, folders, landlock, seccomp
+from . import capability, cgroup, folders, landlock, seccomp
 from .confinement import Confinement, exposed
 from .filter import program
 from .level import Level
@@ -46,6 +46,8 @@ def confine(confinement: Confinement, level: Level) -> None:
         os.setsid()
     try:
         limit(confinement)
+        if confinement.commands and os.getuid() == 0:
+            cgroup.enclose(confinement.processes)
         if level.landlock or level.seccomp:
             seccomp.no_new_privileges()
         if level.landlock:

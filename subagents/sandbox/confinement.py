@@ -36,7 +36,7 @@ class Confinement:
     memory_bytes: int = 4 << 30
     cpu_seconds: int = 600 + _SPARE_SECONDS
     open_files: int = 256
-    processes: int = 128
+    processes: int = 256
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` is the way back."""

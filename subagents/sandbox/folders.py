@@ -47,9 +47,16 @@ def _rooms() -> Iterable[str]:
 
 def _resolved(paths: Iterable[str]) -> tuple[Path, ...]:
     """Each place once, without links and without what lies below another; what isn't there is left out."""
-    real = sorted({os.path.realpath(path) for path in paths if path.startswith("/") and Path(path).exists()})
+    real = sorted({os.path.realpath(path) for path in paths if path.startswith("/") and _there(path)})
     kept: list[str] = []
     for path in real:
         if not any(path.startswith(f"{above}/") for above in kept):
             kept.append(path)
     return tuple(map(Path, kept))
+
+
+def _there(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except PermissionError:
+        return False

@@ -32,27 +32,52 @@ class Level:
         return self.kind != "none"
 
     @property
+    def by_itself(self) -> bool:
+        """Whether a process confines itself; else a program in front of it does."""
+        return self.kind in ("landlock+seccomp", "none")
+
+    @property
     def kernel(self) -> Kernel:
         return Kernel(self.machine, self.landlock)
 
     @property
     def words(self) -> str:
-        """For a person."""
-        return _WORDS[self.kind] + (f" ({self.why})" if self.why else "")
+        """For a person: its name, and what it means where it isn't the best one."""
+        return _WORDS[self.kind].format(why=self.why)
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What a worker can do here although it shouldn't, each as a sentence's end."""
-        return _GAPS[self.kind]
+        """What a worker can do here although it shouldn't, each as what it could do."""
+        if self.kind == "landlock+seccomp":
+            return _ALWAYS if self.landlock >= _SCOPES else (*_ALWAYS, _SIGNALS)
+        return _GAPS[self.kind] if self.seccomp or self.kind != "bubblewrap" else (*_GAPS["bubblewrap"], _CALLS)
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing is missing that a newer system would give."""
+        return self.kind == "landlock+seccomp" and self.landlock >= _SCOPES
 
 
+_SCOPES = 6
+_ALWAYS = (
+    "learn whether a path exists, and its size and date",
+    "make many small files among its drafts, until they are counted and it is ended",
+    "lock a card that it may read, which keeps nobody from anything",
+)
+_SIGNALS = "with run_command: signal your own programs (a kernel from 6.12 on prevents it)"
+_CALLS = "reach every system call of the kernel"
 _WORDS: dict[Kind, str] = {
     "landlock+seccomp": "landlock+seccomp",
-    "bubblewrap": "bubblewrap",
-    "sandbox-exec": "sandbox-exec, untested",
-    "none": "none",
+    "bubblewrap": "bubblewrap ({why})",
+    "sandbox-exec": "sandbox-exec (nobody has tested it yet)",
+    "none": "none ({why}): workers run under your own user, with onepen's own tools only",
 }
-_GAPS: dict[Kind, tuple[str, ...]] = {"landlock+seccomp": (), "bubblewrap": (), "sandbox-exec": (), "none": ()}
+_GAPS: dict[Kind, tuple[str, ...]] = {
+    "landlock+seccomp": (),
+    "bubblewrap": (*_ALWAYS[1:], "learn which programs there are, and what system files say that everybody may read"),
+    "sandbox-exec": ("what its untested profile forgets",),
+    "none": ("all that you can do",),
+}
 
 
 def probe() -> Level:

@@ -10,6 +10,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 ROOMS = ("memory", "staging", "subagents", "orchestrator")
 WRITER = "memory/files.py"
 CALLS = "memory/disk.py"
+KERNEL = {"subagents/sandbox/cgroup.py"}  # tell the kernel something, by files that are on no disk
 """The system calls that it makes, which nobody else imports."""
 # `filelock` opens the lock file itself; that is the pen's business alone.
 LOCKER = "memory/commit/lock.py"
@@ -129,7 +130,7 @@ def test_reading_is_no_write(line: str) -> None:
 
 def test_only_one_module_writes_files() -> None:
     found = [f"{name(path)}:{line}" for path in modules() for line in writes(path.read_text(encoding="utf-8"))]
-    assert {place.split(":")[0] for place in found} == {WRITER, CALLS}, found
+    assert {place.split(":")[0] for place in found} - KERNEL == {WRITER, CALLS}, found
     importing = [name(path) for path in modules() if ".disk import" in path.read_text(encoding="utf-8")]
     assert [one for one in importing if one.startswith("memory/")] == [WRITER]
 
