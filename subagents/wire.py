@@ -194,8 +194,11 @@ class ModelRequested(_Wired):
     type: Literal["model_request"] = "model_request"
     id: int
     """Chosen by the worker; the reply repeats it."""
-    prefix_sha: str
-    """Hex sha256 of model, system blocks and tools as the worker computed them; another one than ours is refused."""
+    prefix_sha: str = ""
+    """Hex sha256 of model, system blocks and tools as the worker computed them; another one than ours is refused.
+
+    Empty: the worker takes them as the orchestrator has them.
+    """
     delta: tuple[Message, ...]
     """Messages since the last reply: the task, or the results of all tools that the last reply asked for."""
 

@@ -7,7 +7,20 @@ Importing it is cheap: what a command needs is imported when it runs.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import configuring, examining, keeping, past, process, pruning, reading, talking, trusting, working, writing
+from . import (
+    checking,
+    configuring,
+    examining,
+    keeping,
+    past,
+    process,
+    pruning,
+    reading,
+    talking,
+    trusting,
+    working,
+    writing,
+)
 
 
 @dataclass(frozen=True)
@@ -318,6 +331,14 @@ ROWS: tuple[Row, ...] = (
         takes_client=False,
     ),
     Row(
+        "worker check",
+        checking.worker_check,
+        "Try a program that is to be a sub-agent against the wire's rules; exit 1 when it breaks one.",
+        ("onepen worker check -- python3 my_worker.py",),
+        "{ok, command, checks: [{name, level, seen}]}",
+        takes_client=False,
+    ),
+    Row(
         "trust",
         trusting.trust,
         "Show what this workspace wishes beyond what it may, and allow it; until then nothing of it counts.",
@@ -331,4 +352,5 @@ ROWS: tuple[Row, ...] = (
 GROUPS = {
     "add": "Add a client, a project, an agent or a finding.",
     "config": "Show your own settings and what is in force.",
+    "worker": "Programs of your own that work as sub-agents.",
 }

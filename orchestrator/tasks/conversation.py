@@ -80,7 +80,7 @@ class Conversation:
 
     async def reply(self, delta: Sequence[Message], prefix_sha: str) -> ModelReply:
         """The model's next words; raises RequestRefused for anything but the continuation of this conversation."""
-        if prefix_sha != self._prefix.sha:
+        if prefix_sha and prefix_sha != self._prefix.sha:
             raise RequestRefused("the prefix is not the one that this attempt started with")
         if self.refusal is not None:
             raise RequestRefused("the model refused to go on, and is not asked again")

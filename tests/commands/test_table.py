@@ -13,7 +13,8 @@ from onepen.orchestrator.commands.table import ROWS, Row
 COMMANDS = {
     "init", "add client", "add project", "add agent", "add research", "status", "up", "down", "doctor", "ask", "chat",
     "delegate", "resume", "cancel", "drafts", "show", "edit", "approve", "reject", "send-back", "log", "search",
-    "context", "history", "undo", "why", "rename", "archive", "prune", "usage", "config show", "trust",
+    "context", "history", "undo", "why", "rename", "archive", "prune", "usage", "config show", "worker check",
+    "trust",
 }  # fmt: skip
 
 

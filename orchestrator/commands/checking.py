@@ -1,0 +1,40 @@
+"""Trying a program that is to be a sub-agent."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .ink import ink
+from .shell import Shell
+from .text import count, one_line, wrap
+
+if TYPE_CHECKING:
+    from ..tasks.conformance import Check
+
+_INK = {"ok": "green", "wrong": "red", "note": "yellow", "skipped": "dim"}
+_Command = Annotated[list[str], typer.Argument(metavar="COMMAND", help="The program and its arguments, behind `--`.")]
+
+
+def worker_check(shell: Shell, command: _Command) -> int:
+    from ..tasks.conformance import conformance
+    from .failure import BadText
+
+    try:
+        result = conformance(command)
+    except OSError as e:
+        raise BadText(f"{command[0]}: can't be started: {e.strerror}") from e
+    shell.answer(result, lambda: "".join(_line(shell, check) for check in result.checks) + _summary(result.checks))
+    return 0 if result.ok else 1
+
+
+def _line(shell: Shell, check: "Check") -> str:
+    level = ink(f"{check.level:<7}", _INK[check.level], shell.terminal)
+    seen = f": {one_line(check.seen)}" if check.seen else ""
+    return wrap(f"{level} {check.name}{seen}\n", shell.terminal.columns)
+
+
+def _summary(checks: "tuple[Check, ...]") -> str:
+    wrong = sum(check.level == "wrong" for check in checks)
+    if wrong:
+        return f"{count(wrong, 'finding')}; docs/reference/wire.md has the rules\n"
+    return "It speaks the wire.\nNext: write it into your config as [workers.NAME] command = [...]\n"
