@@ -364,7 +364,7 @@ def _plain(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-_PERSONS = ("Config", "ProfileTable", "PriceTable", "BudgetTable", "WorkersTable")
+_PERSONS = ("Config", "ProfileTable", "PriceTable", "BudgetTable", "WorkersTable", "WorkerTable")
 _WORKSPACES = ("WorkspaceSettings", "LimitSettings", "WishSettings")
 _TABLES = {
     "Config": "`config.toml`",
@@ -372,11 +372,19 @@ _TABLES = {
     "PriceTable": '`[profiles.NAME.prices."ID"]`',
     "BudgetTable": "`[budget]`",
     "WorkersTable": "`[workers]`",
+    "WorkerTable": "`[workers.NAME]`",
     "WorkspaceSettings": "`onepen.toml`",
     "LimitSettings": "`[limits]`",
     "WishSettings": "`[wishes]`",
 }
-_IN_TOML = {"str": "text", "int": "whole number", "float": "number", "bool": "true or false", "dict": "tables"}
+_IN_TOML = {
+    "str": "text",
+    "int": "whole number",
+    "float": "number",
+    "bool": "true or false",
+    "dict": "tables",
+    "list": "list of texts",
+}
 
 
 def settings_page() -> str:

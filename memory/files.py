@@ -291,6 +291,15 @@ def remove(path: Path, *, disk: Disk = DISK) -> None:
         disk.unlink(path)
 
 
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A private folder among the system's temporary ones, which is gone behind it with all that lies in it then."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="onepen-") as folder:
+        yield Path(folder).resolve()
+
+
 def same_file(fd: int, path: Path) -> bool:
     """Whether `path` names the very file that `fd` is open on."""
     try:

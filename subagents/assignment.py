@@ -105,7 +105,7 @@ def hello(assignment: Assignment) -> wire.Hello:
             space=str(assignment.space),
             inputs=str(assignment.inputs_folder),
             drafts=str(assignment.drafts_folder),
-            work=str(assignment.work_folder) if assignment.commands else None,
+            work=str(assignment.work_folder) if assignment.commands or assignment.program else None,
         ),
         limits=wire.WorkerLimits(seconds=limits.seconds, silence=limits.silence, turns=limits.turns),
         model=assignment.model,

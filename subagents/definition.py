@@ -57,8 +57,9 @@ class AgentDefinition:
 
     `tools` are onepen's own names, `report` always among them; `asks` is what the file wants beyond that and gets by
     consent only. `model` is as written: `inherit`, `sonnet`, `opus`, `haiku` or an id. `offline` says that the
-    extractive model can do its work. `extra` keeps the keys that onepen doesn't know; `notices` say what was not
-    understood, one line each.
+    extractive model can do its work; `worker` names a program of the person's that is to do it, and `program` is its
+    command line where their own config has one. `extra` keeps the keys that onepen doesn't know; `notices` say what was
+    not understood, one line each.
     """
 
     id: AgentId
@@ -68,6 +69,8 @@ class AgentDefinition:
     max_turns: int | None
     prompt: str
     offline: bool = False
+    worker: str = ""
+    program: tuple[str, ...] = ()
     extra: Mapping[str, Value] = field(default_factory=dict)
     asks: frozenset[str] = frozenset()
     notices: tuple[str, ...] = ()
@@ -92,7 +95,8 @@ def parse_definition(agent: AgentId, text: str) -> AgentDefinition:
         model=_text(values.get("model")) or "inherit",
         max_turns=turns,
         prompt=(text[front.end :] if front.present else text).strip(),
-        offline=_offline(values.get("onepen")),
+        offline=_own(values.get("onepen"), "offline").lower() == "true",
+        worker=_own(values.get("onepen"), "worker"),
         extra=MappingProxyType({key: value for key, value in values.items() if key not in _KNOWN_KEYS}),
         asks=wanted & ON_REQUEST,
         notices=tuple(notices),
@@ -138,10 +142,12 @@ def _turns(value: Value | None, notices: list[str]) -> int | None:
     return None
 
 
-def _offline(value: Value | None) -> bool:
+def _own(value: Value | None, key: str) -> str:
+    """One of our own keys, which stand under `onepen:`; a file read line by line has them as a text."""
     if isinstance(value, Mapping):
-        return _text(value.get("offline")).lower() == "true"
-    return isinstance(value, str) and re.search(r"\boffline:\s*true\b", value) is not None
+        return _text(value.get(key))
+    found = re.search(rf"\b{key}:\s*([^\s,}}]+)", value) if isinstance(value, str) else None
+    return found[1] if found else ""
 
 
 def _text(value: Value | None) -> str:

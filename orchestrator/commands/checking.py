@@ -1,5 +1,7 @@
 """Trying a program that is to be a sub-agent."""
 
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,12 +21,20 @@ def worker_check(shell: Shell, command: _Command) -> int:
     from ..tasks.conformance import conformance
     from .failure import BadText
 
+    standing = shell.standing
+    # It is started in /, as every worker is: what is meant from here is named from there.
+    command = [str(standing / part) if _is_meant(standing, part) else part for part in command]
     try:
         result = conformance(command)
     except OSError as e:
         raise BadText(f"{command[0]}: can't be started: {e.strerror}") from e
     shell.answer(result, lambda: "".join(_line(shell, check) for check in result.checks) + _summary(result.checks))
     return 0 if result.ok else 1
+
+
+def _is_meant(standing: Path, part: str) -> bool:
+    """Whether a part of the command line names a file from where the person stands."""
+    return not part.startswith(("/", "-")) and shutil.which(part) is None and (standing / part).is_file()
 
 
 def _line(shell: Shell, check: "Check") -> str:

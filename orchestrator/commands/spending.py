@@ -1,5 +1,6 @@
 """What was spent and what may be, as people read it: `onepen usage` and `onepen config show`."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -94,6 +95,9 @@ def _settings(result: "ConfigResult", terminal: Terminal) -> Iterator[str]:
     yield _indented([_cap(cap.name, cap.value, cap.source) for cap in result.caps], terminal)
     if result.mirrors:
         yield "\ngit: each commit of onepen is committed to git, too\n"
+    if result.workers:
+        yield "\n" + ink("Programs of your own that work as sub-agents", "bold", terminal) + "\n"
+        yield _indented([(name, one_line(shlex.join(command))) for name, command in result.workers.items()], terminal)
     if result.durability == "lazy":
         yield "\ndurability: lazy, so a power cut may take what an orchestrator committed in the last second\n"
     yield "\n" + ink("Who has to agree to a draft", "bold", terminal) + "\n"

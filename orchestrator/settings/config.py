@@ -4,6 +4,7 @@ It names servers, where keys are found, budgets, and which client's work goes wh
 only by commands that run work or show settings.
 """
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -150,13 +151,47 @@ class GitTable(_Table):
         return self.workspaces.get(workspace, self.mirror)
 
 
-class WorkersTable(_Table):
+class WorkerTable(_Table):
+    """A program of your own that works as a sub-agent (docs/how-to/foreign-workers.md)."""
+
+    command: list[str]
+    """The program and its arguments, such as ["~/bin/poet", "--fast"]; it runs in a sandbox, in the folder /."""
+
+    @field_validator("command")
+    @classmethod
+    def _can_be_found(cls, command: list[str]) -> list[str]:
+        # It runs in the folder /, so whatever is meant by a relative path is not found there, or is another file.
+        if not command or not all(part and "\0" not in part for part in command):
+            raise ValueError('names no program: write one such as ["~/bin/poet"]')
+        found = [os.path.expanduser(part) if part.startswith("~/") else part for part in command]  # noqa: PTH111
+        if "/" in found[0] and not found[0].startswith("/"):
+            raise ValueError(f"has {shown(found[0])}: write its whole path, or a bare name that is on your PATH")
+        return found
+
+
+class WorkersTable(BaseModel):
     """The processes that make attempts."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, WorkerTable]
 
     at_once: int = Field(default=AT_ONCE, ge=1, le=1_000)
     """How many run at the same time; others wait until one has ended. It counts from the orchestrator's next start."""
 
+    @property
+    def named(self) -> dict[str, WorkerTable]:
+        """The programs that work as sub-agents, by name."""
+        return dict(self.__pydantic_extra__ or {})
 
+    @model_validator(mode="after")
+    def _have_names(self) -> "WorkersTable":
+        for name in self.named:
+            if not _WORKER.fullmatch(name):
+                raise ValueError(f"has {shown(name)}, which is no name: write small letters, digits and '-'")
+        return self
+
+
+_WORKER = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _WORKSPACE = re.compile(r"[0-9a-z]{8,32}")
 _CLIENT = re.compile(r"([0-9a-z]{8,32}/)?[a-z0-9][a-z0-9-]{0,63}")
 
@@ -195,7 +230,7 @@ class Config(_Table):
     git: GitTable = GitTable()
     """The git mirror: a table [git]."""
     workers: WorkersTable = WorkersTable()
-    """The processes that make attempts: a table [workers]."""
+    """The processes that make attempts: a table [workers], and [workers.NAME] for each program of your own."""
 
     @field_validator("clients")
     @classmethod

@@ -1,7 +1,7 @@
 """What is in force for a person, and why: which model works where, through which profile, and what it may cost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,6 +80,7 @@ class ConfigResult:
     policy: str
     mirrors: bool
     durability: str
+    workers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def as_json(self) -> Mapping[str, object]:
         return {
@@ -94,6 +95,7 @@ class ConfigResult:
             "policy": self.policy,
             "git": {"mirror": self.mirrors},
             "durability": self.durability,
+            "workers": {name: list(command) for name, command in self.workers.items()},
         }
 
 
@@ -113,6 +115,7 @@ def explain(setup: Setup, config: Path, workspace: "Workspace | None", raised: C
         policy=table_text(),
         mirrors=setup.mirrors,
         durability=setup.durability,
+        workers=dict(setup.workers),
     )
 
 

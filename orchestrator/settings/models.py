@@ -114,7 +114,7 @@ class Resolver:
         Raises UnknownModel, NeedsModel, ScriptUnreadable, or what says that the client's profile can't be used.
         """
         if name == OFFLINE:
-            if not definition.offline:
+            if not definition.offline and not definition.program:
                 raise NeedsModel(definition.id)
             from ..extractive.offline import Offline
 

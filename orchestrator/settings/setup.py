@@ -66,7 +66,8 @@ class Setup:
     nothing else is ever used for it. `caps` are the person's own; `trusted` holds the hashes of what they allowed
     workspaces (`onepen trust`). `via` names the profile that was asked for. `idle_seconds` is how long an orchestrator
     without work stays; `mirrors` says, to be shown, whether git follows what onepen commits, and
-    `durability` when a commit of an orchestrator counts as made.
+    `durability` when a commit of an orchestrator counts as made. `workers` are the command lines of programs that work
+    as sub-agents, by name.
     """
 
     model: str | None = None
@@ -79,6 +80,7 @@ class Setup:
     idle_seconds: int = 600
     mirrors: bool = False
     durability: str = "full"
+    workers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     source: Literal["config", "none"] = "none"
 
     def secrets(self) -> dict[str, str]:

@@ -114,6 +114,8 @@ class Attempt:
             if not await anyio.to_thread.run_sync(place.prepare, tuple(before.chain(first.sha()))):
                 self._say(AFRESH)
                 conversation.begin_afresh(AFRESH)
+        elif assignment.program:
+            files.make_folder(assignment.work_folder, within=self._dossier.space.root)
         # A view of its own: searches run in a thread, and a view is not made for two.
         target = None if assignment.answer else assignment.target
         lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs, target)
@@ -159,6 +161,7 @@ class Attempt:
             model=sheet.model,
             answer=sheet.answer,
             commands=commands,
+            program=self._definition.program,
             fence=self._fences.key.decode(),
         )
         system = system_blocks(taken.files, self._definition)

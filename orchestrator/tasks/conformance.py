@@ -5,12 +5,11 @@ wrong; it is said to be skipped.
 """
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
+from ...memory import files
 from ...memory.ids import AgentId, TaskId, shown
 from ...staging.folder import TaskFolder, collect
 from ...subagents.assignment import Assignment, Limits
@@ -64,8 +63,8 @@ def conformance(command: Sequence[str], told: Callable[[Check], None] = lambda _
     """
     found: list[Check] = []
     for scenario in (_task, _question, _cancelled, _refused, _long, _turns):
-        with tempfile.TemporaryDirectory(prefix="onepen-check-") as folder:
-            task = scene(Path(folder).resolve())
+        with files.scratch() as folder:
+            task = scene(folder)
             for check in scenario(command, task):
                 found.append(check)
                 told(check)

@@ -31,6 +31,7 @@ from ..settings.caps import caps_in_force, ceiling
 from ..settings.choice import INHERIT, free, model_of
 from ..settings.models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
 from ..settings.trust import InForce, allowed, believed, not_allowed
+from ..settings.workers import NoSuchWorker, employed
 from ..stop import StopSign
 from ..usage import place as usage_place
 from ..usage import totals
@@ -196,14 +197,17 @@ class Work:
         return name
 
     def _agent(self, agent: AgentId) -> AgentDefinition:
-        """The agent's definition, with what the person allowed it as it stands now; raises NoSuchAgent."""
+        """The agent's definition, with what the person allowed it and the program that they have for it.
+
+        Raises NoSuchAgent or NoSuchWorker.
+        """
         data = self._desk.view.bytes(f"agents/{agent}.md")
         if data is None:
             folder = self._workspace.root / "agents"
             names = [p.stem for p in folder.glob("*.md")] if folder.is_dir() else []
             raise NoSuchAgent(agent, sorted(n for n in names if n not in {"RULES", "_index"}))
         definition = parse_definition(agent, as_text(data, f"agents/{agent}.md"))
-        return allowed(self._workspace.settings.id, definition, data, self._setup.trusted)
+        return employed(allowed(self._workspace.settings.id, definition, data, self._setup.trusted), self._setup)
 
     # -- making tasks ----------------------------------------------------------------------------------------------
 
@@ -325,7 +329,7 @@ class Work:
         for agent in sorted({dossier.sheet.agent for dossier in done}):
             try:
                 notice = not_allowed(self._agent(agent))
-            except (NoSuchAgent, MemoryFault):
+            except (NoSuchAgent, NoSuchWorker, MemoryFault):
                 continue
             if notice is not None:
                 yield notice
