@@ -73,6 +73,7 @@ class ProcessPool:
         self._server = server
         self._level = level
         self._running: dict[tuple[TaskId, int], Supervision] = {}
+        self._called_off: set[tuple[TaskId, int]] = set()
 
     async def run(self, assignment: Assignment, host: Host) -> Ending:
         """Start a worker and see it to its end; errors of the host pass through, after the worker was ended."""
@@ -87,10 +88,13 @@ class ProcessPool:
             return Failed(f"{name}: the worker could not be started: {e.strerror}", None, None, 0.0)
         key = (assignment.task, assignment.attempt)
         try:
-            self._running[key] = Supervision(assignment, host, child, log)
-            return await self._running[key].run()
+            running = self._running[key] = Supervision(assignment, host, child, log)
+            if key in self._called_off:
+                running.stop()
+            return await running.run()
         finally:
             self._running.pop(key, None)
+            self._called_off.discard(key)
             child.kill()
 
     async def _start(self, program: tuple[str, ...], assignment: Assignment) -> Child:
@@ -103,6 +107,7 @@ class ProcessPool:
 
     def stop(self, task: TaskId, attempt: int) -> None:
         """End an attempt that runs: its worker is told, gets a moment, and `run` returns Stopped."""
+        self._called_off.add((task, attempt))  # its worker may not be there yet
         running = self._running.get((task, attempt))
         if running is not None:
             running.stop()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from onepen.subagents import supervision
@@ -363,6 +364,25 @@ def test_stopping_tells_the_worker_first(bench: Bench, listens: bool) -> None:
         ending = anyio.run(whole)
     assert isinstance(ending, Stopped)
     assert ('"type":"cancel"' in bench.log) == listens
+
+
+def test_one_that_is_stopped_while_it_starts_is_ended_too(bench: Bench) -> None:
+    endings: list[Ending] = []
+
+    async def whole() -> None:
+        pool = bench.pool(worker(["hello"], ["sleep", 600]))
+
+        async def one() -> None:
+            endings.append(await pool.run(bench.assignment(), ScriptedHost()))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(one)
+            await anyio.lowlevel.checkpoint()
+            pool.stop(bench.task, 1)
+
+    with took_at_most(supervision.GRACE + 5):
+        anyio.run(whole)
+    assert [type(ending) for ending in endings] == [Stopped]
 
 
 def test_many_side_by_side_do_not_wait_for_one_that_hangs(bench: Bench) -> None:
