@@ -6,6 +6,7 @@ is in the files, so no redo record is asked.
 
 import os
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from .history import Commit, log_paths, parse_commits, sort_key
 from .view import View, open_file
@@ -37,25 +38,36 @@ class Followed:
         paths = log_paths(self._space)
         changed = set(paths) != set(self._logs)
         self._logs = {path: self._logs.get(path, _Log()) for path in paths}
+        grown: list[Commit] = []
         for path, log in self._logs.items():
-            changed = _read_on(log, view, path) or changed
-        if changed:
+            new = _read_on(log, view, path)
+            changed = changed or new is None
+            grown += new or ()
+        if grown and not changed and _follow_on(self._sorted, grown):
+            self._sorted += tuple(grown)
+        elif grown or changed:
             every = dict.fromkeys(commit for log in self._logs.values() for commit in log.commits)
             self._sorted = tuple(sorted(every, key=lambda commit: sort_key(commit.id)))
         return self._sorted
 
 
-def _read_on(log: _Log, view: View, path: str) -> bool:
-    """Takes in what a log says now; whether that was anything new."""
+def _follow_on(known: tuple[Commit, ...], grown: list[Commit]) -> bool:
+    """Whether new commits stand in their order behind all that are known, as where one machine writes alone."""
+    keys = [sort_key(commit.id) for commit in (*known[-1:], *grown)]
+    return all(one < other for one, other in pairwise(keys))
+
+
+def _read_on(log: _Log, view: View, path: str) -> tuple[Commit, ...] | None:
+    """What is new in a log; None where it was replaced, so that all of it is."""
     fd = open_file(view.workspace.root, path)
     if fd is None:
-        return False
+        return ()
     with os.fdopen(fd, "rb") as file:
         found = os.fstat(file.fileno())
         file.seek(max(0, log.size - len(log.tail)))
         same = found.st_ino == log.inode and found.st_size >= log.size and file.read(len(log.tail)) == log.tail
         if same and found.st_size == log.size:
-            return False
+            return ()
         if not same:
             log.inode, log.size, log.tail, log.commits = found.st_ino, 0, b"", {}
         file.seek(log.size)
@@ -63,5 +75,6 @@ def _read_on(log: _Log, view: View, path: str) -> bool:
     whole = data[: data.rfind(b"\n") + 1]
     log.size += len(whole)
     log.tail = (log.tail + whole)[-_TAIL:]
-    log.commits.update(dict.fromkeys(parse_commits(whole.decode("utf-8", "replace"), path)[0]))
-    return True
+    new = parse_commits(whole.decode("utf-8", "replace"), path)[0]
+    log.commits.update(dict.fromkeys(new))
+    return new if same else None

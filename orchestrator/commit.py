@@ -182,7 +182,7 @@ class Scribe:
             return Edited(state.id, examined.bound.sha256), NotWritten("changed", reason)
         key = key_of(dossier.state, state, str(draft.target))
         try:
-            commit = await self._maybe_shared(change_of(dossier, state, verdict, draft, examined.before, key), shared)
+            commit = await self._maybe_shared(change_of(dossier, state, verdict, draft, examined, key), shared)
         except AlreadyCommitted as e:
             return self._had(dossier.space, state, key, e.commit)
         except (EditRefused, door.SecretRefused) as e:

@@ -7,22 +7,25 @@ from ..memory.text.card import CardEdit
 from ..memory.workspace import Space
 from ..staging.draft import Draft, edit_of, file_bytes
 from ..staging.verdict import Accepted
-from .review.reviewer import CHECKS, file_entry
+from .review.reviewer import CHECKS, Examined, file_entry
 from .tasks.dossier import Dossier
 from .tasks.plan import DraftState
 
 
 def change_of(
-    dossier: Dossier, state: DraftState, verdict: Accepted, draft: Draft, before: bytes | None, key: str
+    dossier: Dossier, state: DraftState, verdict: Accepted, draft: Draft, examined: Examined, key: str
 ) -> Change:
-    """An accepted draft: a card's edit, bound to its section as that was shown, or a file, bound to `before`."""
+    """An accepted draft: a card's edit, bound to its section as that was shown, or a file, bound to what it replaces.
+
+    `draft` is that of `examined`.
+    """
     what, agent = _what(draft), dossier.sheet.agent
     return Change(
         client=dossier.space.client,
         what=what,
         who=f"agent:{agent}",
         edit=_edit(draft, verdict.bound.section or None),
-        puts=_puts(draft, before),
+        puts=_puts(draft, examined.before),
         index=draft.index if isinstance(draft.target, CardTarget) else (),
         files=_files(draft),
         log=(("draft", f"{what} (draft {state.id} by {agent}, accepted by {verdict.reviewer})"),),
@@ -31,7 +34,7 @@ def change_of(
         agent=agent,
         task=dossier.task,
         reviewer=verdict.reviewer,
-        sources=draft.sources,
+        sources=examined.sources,
     )
 
 

@@ -28,12 +28,13 @@ def collected(folder: TaskFolder, task: TaskId, attempt: int, known: Sequence[st
     for name in names:
         if name not in read and name not in beside:
             read[name] = (None, (reader.stray(name),), None)
-    first = [name for name in known if name in read]
+    seen = {_told(name): name for name in read}
+    first = [seen[name] for name in known if name in seen]
     order = [*first, *(name for name in read if name not in set(first))]
     return tuple(
         Collected(
             DraftId.of(task, k),
-            name,
+            _told(name),
             draft,
             findings,
             draft.sha256 if draft is not None else "" if raw is None else draft_sha(raw, None),
@@ -42,6 +43,11 @@ def collected(folder: TaskFolder, task: TaskId, attempt: int, known: Sequence[st
         for k, name in enumerate(order, 1)
         for draft, findings, raw in (read[name],)
     )
+
+
+def _told(name: str) -> str:
+    """A name as journals and answers can hold it: bytes that are no UTF-8 escaped. Such a file is never opened."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 _Entry = tuple[Draft | None, tuple[Finding, ...], bytes | None]

@@ -4,12 +4,12 @@ from ...memory.fence import Fences
 from ...memory.text.clip import clip
 from ...staging.secret import secret_findings
 from ...subagents.toolinput import ToolRefused
+from ..origin import Origins, from_outside
 from ..requests import DelegateRequest
 from ..results import DraftView, TaskView
 from ..tasks.transcript import shown_in
 from .gate import HoldsSecret
 from .house import House, OnMade
-from .origin import Origins, from_outside
 from .toolinput import Delegate
 
 _ANSWER = 16_000

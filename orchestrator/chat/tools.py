@@ -17,12 +17,12 @@ from ...subagents.reading import Reading
 from ...subagents.toolinput import ToolRefused, parse_input
 from ..commit import Broken, Written
 from ..door import SecretRefused
+from ..origin import Origins
 from .drafts import decided, drafts_text, look
 from .edit import NOTES, draft_of, place_of
 from .gate import Gate, HoldsSecret, Waits
 from .hands import handed_over
 from .house import House, OnMade
-from .origin import Origins
 from .toolinput import (
     DecideDraft,
     Delegate,

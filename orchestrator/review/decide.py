@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from ...memory.files import sha256 as sha256_of
 from ...memory.history import commit_of
+from ...memory.ids import shown
 from ...memory.view import View
 from ...memory.workspace import Space
 from ...staging.verdict import Accepted, Bound, Refused, moved_on
@@ -69,7 +70,7 @@ class Decider:
         if state.status in {"committed", "duplicate"}:
             note = f"it is in memory already, as {state.commit}" if state.commit else state.reason
             return self._not_now(dossier, state, examined, "blocked", note)
-        target = state.facts.target or state.facts.name
+        target = state.facts.target or shown(state.facts.name)
         text = f"{target}: draft {state.id} rejected: {reason}"
         # Keyed: a rejection whose journal could not be written is logged once, however often it is repeated.
         key = f"{state.id} rejected {sha256_of(text.encode())[:16]}"

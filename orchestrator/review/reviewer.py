@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from itertools import takewhile
 
 from ...memory.files import sha256
+from ...memory.follow import Followed
 from ...memory.ids import DraftId
 from ...memory.index.entry import render_entry
 from ...memory.index.index import EntryRefused, Index, IndexEntry, auto_entry
@@ -29,12 +31,13 @@ from ...staging.policy import Provenance, Stage, lower, stages
 from ...staging.secret import NONE, Held
 from ...staging.verbatim import verbatim
 from ...staging.verdict import Bound, bind
+from ..origin import UNNAMED, Origins, from_outside
 from ..settings.models import judges
 from ..tasks.dossier import Dossier
 from ..tasks.events import DraftFacts
 from ..tasks.lookup import Lookup
 from ..tasks.plan import DraftState
-from ..tasks.transcript import is_whole, ran_commands, shows_inputs
+from ..tasks.transcript import is_whole, ran_commands, shown_in, shows_inputs
 
 CHECKS = "checks"
 
@@ -44,7 +47,8 @@ class Examined:
     """A draft and all that is to be known about it now.
 
     `bound` is what a verdict given now is bound to. `draft` is None when the file is no draft; `raw` are its bytes
-    (None: it could not be opened). `before` is the target as it is, None when it is absent.
+    (None: it could not be opened). `before` is the target as it is, None when it is absent. `sources` are those that it
+    names, and where it comes from outside and names no such place, what its task was shown from there.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Examined:
     stages: tuple[Stage, ...]
     diff: str
     before: bytes | None = None
+    sources: tuple[str, ...] = ()
 
     @property
     def blocked(self) -> bool:
@@ -69,13 +74,34 @@ class Examined:
 
 
 class Reviewer:
-    """Examines the drafts of one space; directories are listed once. `held` are values that block a draft."""
+    """Examines the drafts of one space; directories are listed once. `held` are values that block a draft.
 
-    def __init__(self, view: View, space: Space, today: Callable[[], date], held: Held = NONE) -> None:
+    `history` is what is known of the space's commits already; it is asked only where a card was read.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        space: Space,
+        today: Callable[[], date],
+        held: Held = NONE,
+        history: Followed | None = None,
+    ) -> None:
         self._view = view
         self._space = space
         self._today = today
         self.held = held
+        self._history = history or Followed(space)
+        self._known_origins: Origins | None = None
+
+    def _origins(self, before: str | None) -> Origins:
+        """What is known of the space's cards; of a draft that was committed, as it was before that."""
+        commits = self._history.commits(self._view)
+        if before is not None:
+            return Origins(self._space, tuple(takewhile(lambda commit: commit.id != before, commits)))
+        known = self._known_origins
+        self._known_origins = Origins(self._space, commits) if known is None else known.now(commits)
+        return self._known_origins
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -99,7 +125,8 @@ class Reviewer:
             )
         draft = found.draft
         before = self._view.bytes(self._space.path(draft.target))
-        seen = provenance_of(dossier, state.attempt)
+        whence = outside(dossier, state, self._origins)
+        seen: Provenance = "external" if whence else provenance_of(dossier, state.attempt)
         ground = self._ground(dossier, draft, before, seen)
         findings = (*found.findings, *check(draft, ground), *own)
         provenance = lower(draft.provenance, seen)
@@ -123,6 +150,7 @@ class Reviewer:
             needed,
             self._diff(draft, ground, before),
             before,
+            _sources(draft, provenance, whence),
         )
 
     def _ground(self, dossier: Dossier, draft: Draft, before: bytes | None, seen: Provenance) -> Ground:
@@ -232,13 +260,37 @@ def _replaced_lines(draft: Draft, text: str | None, index: Index | None) -> str:
     return sha256(words.encode()) if words else ""
 
 
-def provenance_of(dossier: Dossier, attempt: int) -> Provenance:
-    """The least trusted of what this attempt and those before it were made from.
+_MOST_OUTSIDE = 8
 
-    Inputs are external, everything else is memory. An attempt that is sent back or goes on gets what earlier ones
+
+def outside(dossier: Dossier, state: DraftState, origins: Callable[[str | None], Origins]) -> tuple[str, ...]:
+    """Places outside from which a draft may have text: inputs, and cards that hold some, that its task was shown.
+
+    At most eight; a command may have read any card, and what it read nobody knows.
+    """
+    if dossier.sheet.external:
+        return (UNNAMED,)
+    transcripts = [dossier.folder.transcript(number) for number in range(1, state.attempt + 1)]
+    shown = dict.fromkeys(path for transcript in transcripts for path in shown_in(transcript))
+    ran = any(map(ran_commands, transcripts))
+    found = [path for path in shown if from_outside((path,))]
+    cards = [path for path in shown if not from_outside((path,))]
+    if cards or ran:
+        known = origins(state.commit)
+        found += [path for path in cards if known.external(path)]
+        found += [UNNAMED] if ran and known.any else []
+    return tuple(found)[:_MOST_OUTSIDE]
+
+
+def provenance_of(dossier: Dossier, attempt: int) -> Provenance:
+    """The least trusted of what this attempt and those before it were made from, cards taken for memory of our own.
+
+    Inputs are external. An attempt that is sent back or goes on gets what earlier ones
     wrote: what they had read, and what their drafts say of themselves, is in it. What a command read nobody knows, and
     a transcript that is gone or damaged shows nothing; with inputs at hand, the worst is taken for granted.
     """
+    if dossier.sheet.external:
+        return "external"
     for number in range(1, attempt + 1):
         transcript = dossier.folder.transcript(number)
         if shows_inputs(transcript):
@@ -252,6 +304,15 @@ def provenance_of(dossier: Dossier, attempt: int) -> Provenance:
             if found.name in names and (found.draft is None or found.draft.provenance == "external"):
                 return "external"
     return "agent"
+
+
+def _sources(draft: Draft, provenance: Provenance, whence: tuple[str, ...]) -> tuple[str, ...]:
+    """What the history is told of where a change comes from: text from outside stays known as that."""
+    if provenance != "external" or from_outside(draft.sources):
+        return draft.sources
+    named = {source.rpartition(":")[0] or source for source in draft.sources} | set(draft.sources)
+    more = tuple(place for place in whence if place not in named)
+    return (*draft.sources, *(more or (() if whence else (UNNAMED,))))
 
 
 _NEEDS_PERSON = frozenset({"elsewhere", "incomplete"})

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...memory import files
 from ...memory.clock import Clock
+from ...memory.follow import Followed
 from ...memory.view import View
 from ...memory.workspace import Space
 from ...staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
@@ -65,8 +66,8 @@ class Desk:
         """Raises NoSuchDraft, AmbiguousId or NoSuchClient."""
         return find_draft(self.view.workspace, prefix, self.clock, self._scope)
 
-    def reviewer(self, space: Space) -> Reviewer:
-        return Reviewer(self.view, space, lambda: self.clock.now().date(), self.held)
+    def reviewer(self, space: Space, history: Followed | None = None) -> Reviewer:
+        return Reviewer(self.view, space, lambda: self.clock.now().date(), self.held, history)
 
     def make(self, space: Space, sheet: TaskSheet, inputs: Sequence[Path]) -> tuple[Dossier, tuple[str, ...]]:
         """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ...memory import snapshot
 from ...memory.errors import MemoryFault
+from ...memory.follow import Followed
 from ...memory.ids import AgentId, CardId
 from ...memory.scaffold import shipped
 from ...memory.target import parse_target
@@ -26,6 +27,7 @@ from ..premises import own
 from ..requests import DelegateRequest
 from ..results import DelegateResult, TaskView
 from ..review.judge import REVIEWER, Appointed
+from ..review.reviewer import Reviewer
 from ..settings.announce import announced, never_paid
 from ..settings.caps import caps_in_force, ceiling
 from ..settings.choice import INHERIT, free, model_of
@@ -137,7 +139,7 @@ class Work:
                 if draft.status in {"committed", "duplicate", "approved"}:
                     undone.append(f"{draft.id}: it is {draft.status}, so it can't be sent back")
                 else:
-                    bound = self._desk.reviewer(dossier.space).examine(dossier, draft).bound
+                    bound = self._reviewer(dossier.space).examine(dossier, draft).bound
                     dossier = dossier.happened(Judged(draft.id, SentBack(self._user, bound, reason)))
                     if dossier.state.phase in STOPPED:
                         dossier = dossier.happened(Resumed())
@@ -266,7 +268,7 @@ class Work:
             scribe,
             self._say,
             self._stop,
-            self._desk.reviewer,
+            self._reviewer,
         )
         return await driver.run(tuple(tasks)), driver.notices
 
@@ -334,8 +336,12 @@ class Work:
             if notice is not None:
                 yield notice
 
+    def _reviewer(self, space: Space) -> Reviewer:
+        """A reviewer that asks what this process knows of the space's history."""
+        return self._desk.reviewer(space, self._workshop.histories.setdefault(space.prefix, Followed(space)))
+
     def _view_of(self, dossier: Dossier, left_out: tuple[str, ...]) -> TaskView:
-        reviewer = self._desk.reviewer(dossier.space)
+        reviewer = self._reviewer(dossier.space)
         drafts = tuple(draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
         alive = dossier.task in self._workshop.at_work
         view = task_view(dossier, drafts, totals(dossier.space), alive=alive, left_out=left_out)

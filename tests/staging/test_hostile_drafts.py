@@ -2,7 +2,6 @@
 
 import os
 import resource
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,224 +12,29 @@ import pytest
 from onepen.memory.ids import DraftId, TaskId
 from onepen.staging.finding import blocked
 from onepen.staging.folder import MAX_ENTRIES, Collected, TaskFolder, collect
+from onepen.testing.hostile import (
+    GOOD,
+    HOSTILE,
+    Attack,
+    begins_with_a_rule,
+    deep_yaml,
+    duplicate_key,
+    make,
+    never_closed,
+)
 
 TASK = TaskId("k3x9ab")
-GOOD = b"---\ntarget: projects/kiln.md\nedit: append\n---\n- fire at 1220\n"
-
 
 Look = Callable[[], dict[str, Collected]]
 
 
-def make(path: Path, data: bytes = GOOD) -> None:
-    path.write_bytes(data)
-
-
-def link_to_card(drafts: Path) -> None:
-    (drafts / "x.md").symlink_to("../../../../projects/kiln.md")
-
-
-def link_to_absolute(drafts: Path) -> None:
-    (drafts / "x.md").symlink_to(drafts.parents[3] / "MEMORY.md")
-
-
-def dangling_link(drafts: Path) -> None:
-    (drafts / "x.md").symlink_to("../../../../projects/new.md")
-
-
-def link_to_folder(drafts: Path) -> None:
-    (drafts / "x.md").symlink_to("../../../../projects", target_is_directory=True)
-
-
-def link_to_itself(drafts: Path) -> None:
-    (drafts / "x.md").symlink_to("x.md")
-
-
-def link_through_proc(drafts: Path) -> None:
-    (drafts / "x.md").symlink_to("/proc/self/environ")
-
-
-def hard_link(drafts: Path) -> None:
-    (drafts / "x.md").hardlink_to(drafts.parents[3] / "MEMORY.md")
-
-
-def fifo(drafts: Path) -> None:
-    os.mkfifo(drafts / "x.md")
-
-
-def unix_socket(drafts: Path) -> None:
-    here = Path.cwd()
-    os.chdir(drafts)  # the path of a socket is short
-    try:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind("x.md")
-    finally:
-        os.chdir(here)
-
-
-def device(drafts: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root makes devices")
-    try:
-        os.mknod(drafts / "x.md", 0o20666, os.makedev(1, 5))  # /dev/zero has no end
-    except PermissionError:
-        pytest.skip("no devices may be made here")
-
-
-def sparse_giant(drafts: Path) -> None:
-    with (drafts / "x.md").open("wb") as file:
-        file.truncate(10 << 30)
-
-
-def just_too_large(drafts: Path) -> None:
-    make(drafts / "x.md", GOOD + b"x" * (1 << 20))
-
-
-def nul(drafts: Path) -> None:
-    make(drafts / "x.md", GOOD + b"\x00")
-
-
-def bad_utf8(drafts: Path) -> None:
-    make(drafts / "x.md", GOOD + b"\xff\xfe")
-
-
-def overlong_utf8(drafts: Path) -> None:
-    make(drafts / "x.md", GOOD + b"\xc0\xaf")
-
-
-def surrogate_in_utf8(drafts: Path) -> None:
-    make(drafts / "x.md", GOOD + b"\xed\xa0\xbd")
-
-
-def nested_folder(drafts: Path) -> None:
-    (drafts / "a").mkdir()
-    make(drafts / "a" / "x.md")
-
-
-def hidden_file(drafts: Path) -> None:
-    make(drafts / ".x.md")
-
-
-def windows_name(drafts: Path) -> None:
-    make(drafts / "C:\\x.md")
-
-
-def backslashes(drafts: Path) -> None:
-    make(drafts / "..\\x.md")
-
-
-def name_with_newline(drafts: Path) -> None:
-    make(drafts / "x\n.md")
-
-
-def name_with_bidi(drafts: Path) -> None:
-    make(drafts / "x\u202edm.md")
-
-
-def name_not_utf8(drafts: Path) -> None:
-    make(Path(os.fsdecode(os.fsencode(drafts) + b"/x\xff.md")))
-
-
-def reserved_name(drafts: Path) -> None:
-    make(drafts / "CON.md")
-
-
-def no_draft_at_all(drafts: Path) -> None:
-    make(drafts / "x.py", b"print()")
-
-
-def target_leads_out(drafts: Path) -> None:
-    make(drafts / "x.md", GOOD.replace(b"projects/kiln.md", b"../../projects/kiln.md"))
-
-
-def absolute_target(drafts: Path) -> None:
-    make(drafts / "x.md", GOOD.replace(b"projects/kiln.md", b"/tmp/x.md"))
-
-
-def card_of_another_client(drafts: Path) -> None:
-    make(drafts / "x.md", GOOD.replace(b"projects/kiln.md", b"clients/bolt/projects/kiln.md"))
-
-
-def identity_file(drafts: Path) -> None:
-    make(drafts / "x.md", GOOD.replace(b"projects/kiln.md", b"OPS.md"))
-
-
-def deep_yaml(drafts: Path) -> None:
-    make(drafts / "x.md", b"---\na: " + b"[" * 60_000 + b"\n---\n")
-
-
-def alias_bomb(drafts: Path) -> None:
-    lines = ["a0: &a0 [x, x]", *(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}, *a{i - 1}]" for i in range(1, 40))]
-    make(drafts / "x.md", ("---\n" + "\n".join(lines) + "\n---\n").encode())
-
-
-def duplicate_key(drafts: Path) -> None:
-    make(drafts / "x.md", GOOD.replace(b"edit: append", b"edit: append\ntarget: USER.md"))
-
-
-def begins_with_a_rule(drafts: Path) -> None:
-    make(drafts / "x.md", b"---\n\nProse after a rule.\n\n---\n\nMore prose.\n")
-
-
-def never_closed(drafts: Path) -> None:
-    make(drafts / "x.md", b"---\ntarget: projects/kiln.md\nedit: append\n\nProse to the end.\n")
-
-
-def file_is_a_link(drafts: Path) -> None:
-    make(drafts / "x.md", b"---\ntarget: projects/kiln/a.csv\nedit: create\nfile: a.csv\n---\n")
-    (drafts / "a.csv").symlink_to("../../../../MEMORY.md")
-
-
-def file_is_a_fifo(drafts: Path) -> None:
-    make(drafts / "x.md", b"---\ntarget: projects/kiln/a.csv\nedit: create\nfile: a.csv\n---\n")
-    os.mkfifo(drafts / "a.csv")
-
-
-HOSTILE = [
-    (link_to_card, "link"),
-    (link_to_absolute, "link"),
-    (dangling_link, "link"),
-    (link_to_folder, "link"),
-    (link_to_itself, "link"),
-    (link_through_proc, "link"),
-    (hard_link, "hard_link"),
-    (fifo, "not_regular"),
-    (unix_socket, "not_regular"),
-    (device, "not_regular"),
-    (sparse_giant, "too_large"),
-    (just_too_large, "too_large"),
-    (nul, "not_text"),
-    (bad_utf8, "not_text"),
-    (overlong_utf8, "not_text"),
-    (surrogate_in_utf8, "not_text"),
-    (nested_folder, "name"),
-    (hidden_file, "name"),
-    (windows_name, "name"),
-    (backslashes, "name"),
-    (name_with_newline, "name"),
-    (name_with_bidi, "name"),
-    (name_not_utf8, "name"),
-    (reserved_name, "name"),
-    (no_draft_at_all, "no_draft"),
-    (target_leads_out, "target"),
-    (absolute_target, "target"),
-    (card_of_another_client, "target"),
-    (identity_file, "identity"),
-    (deep_yaml, "front_matter"),
-    (alias_bomb, "front_matter"),
-    (duplicate_key, "front_matter"),
-    (begins_with_a_rule, "front_matter"),
-    (never_closed, "front_matter"),
-    (file_is_a_link, "file"),
-    (file_is_a_fifo, "file"),
-]
-
-
 @pytest.mark.parametrize(("attack", "kind"), HOSTILE, ids=lambda value: getattr(value, "__name__", ""))
-def test_a_hostile_draft_is_named_and_stays_beside_a_good_one(
-    folder: TaskFolder, attack: Callable[[Path], None], kind: str
-) -> None:
+def test_a_hostile_draft_is_named_and_stays_beside_a_good_one(folder: TaskFolder, attack: Attack, kind: str) -> None:
     make(folder.drafts(1) / "good.md")
-    attack(folder.drafts(1))
+    try:
+        attack(folder.drafts(1))
+    except PermissionError as e:
+        pytest.skip(f"{attack.__name__} can't be made here: {e.strerror}")
     found = collect(folder, TASK, 1)
     good = [entry for entry in found if entry.name == "good.md"]
     bad = [entry for entry in found if entry.name != "good.md"]
@@ -243,9 +47,7 @@ def test_a_hostile_draft_is_named_and_stays_beside_a_good_one(
 
 
 @pytest.mark.parametrize("attack", [begins_with_a_rule, never_closed, duplicate_key, deep_yaml])
-def test_what_can_not_be_parsed_is_shown_in_full(
-    folder: TaskFolder, look: Look, attack: Callable[[Path], None]
-) -> None:
+def test_what_can_not_be_parsed_is_shown_in_full(folder: TaskFolder, look: Look, attack: Attack) -> None:
     attack(folder.drafts(1))
     (entry,) = look().values()
     assert entry.text == (folder.drafts(1) / "x.md").read_text()
