@@ -185,7 +185,12 @@ def test_a_draft_that_is_swapped_while_the_reviewer_looks_at_it_is_not_what_was_
     """F29: the verdict is bound to the bytes that were judged."""
     before = state(memory)
     places: list[Path] = []
-    model = Approving(lambda: [swap(places.pop()) for _ in places[:1]] and None)
+
+    def once() -> None:
+        while places:
+            swap(places.pop())
+
+    model = Approving(once)
     _, result = worked(make_service, memory, lambda drafts: places.append(drafts / "a.md"), model)
     [hostile, _] = result.tasks
     [draft] = [d for d in hostile.drafts if d.path.endswith("/a.md")]

@@ -54,7 +54,7 @@ def kiln(make_service: MakeService) -> None:
     make_service().add_project("Kiln", text="## Firing\n\nBought in 2019.\n")
 
 
-READ = ("read_input", {"name": "page.md"})
+READ: tuple[str, dict[str, object]] = ("read_input", {"name": "page.md"})
 
 
 def write(text: str, **fields: object) -> tuple[str, dict[str, object]]:
