@@ -1,6 +1,6 @@
 """One command of a model, from its start to the end of all that it started.
 
-It runs in a session of its own, and where the kernel has filters what it starts can't leave that: one signal ends it
+It runs in a session of its own, and where the kernel can hold it there nothing of it leaves that: one signal ends it
 with everything it began. A process that has ended is looked at without reaping it, until its group is killed: its
 number can't be a stranger's before that.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from .printed import Printed
-from .sandbox import seccomp
+from .sandbox import landlock, seccomp
 from .sandbox.filter import Instruction, Kernel
 from .sandbox.filter import together as keeps_together
 
@@ -73,7 +73,7 @@ def run_command(
         stderr=subprocess.PIPE,
         bufsize=0,
         start_new_session=True,
-        preexec_fn=partial(_hold, together()),
+        preexec_fn=partial(_hold, together(), landlock.version()),
     )
     assert child.stdout is not None and child.stderr is not None
     ran = Ran()
@@ -162,10 +162,14 @@ def together() -> tuple[Instruction, ...]:
     return keeps_together(kernel) if sys.platform == "linux" and kernel.can and seccomp.offered() else ()
 
 
-def _hold(group: Sequence[Instruction]) -> None:
-    """In the child: whatever ends the worker ends its command, and nothing of it gets away. See prctl(2)."""
+def _hold(group: Sequence[Instruction], scopes: int) -> None:
+    """In the child: whatever ends the worker ends its command, which can't end the worker, and can't get away from it.
+
+    See prctl(2), landlock(7). This is on top of what the worker itself is held to.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if group:
         seccomp.no_new_privileges()
+        landlock.set_apart(scopes)
         seccomp.install(group)

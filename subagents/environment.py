@@ -29,13 +29,27 @@ COMMANDS = ("LANG", "LANGUAGE", "LD_LIBRARY_PATH", "TZ", "TZDIR")
 """What a command gets of its worker's environment, with the parts of a locale; PATH is added to."""
 
 
+_QUIET = {"PYTHONDONTWRITEBYTECODE": "1", "GIT_CONFIG_NOSYSTEM": "1"}
+"""Keeps out of the work folder what nobody wants there, and git from a file that it can't read."""
+
+
 def command_environment(parent: Mapping[str, str], *, tmp: Path, inputs: Path, space: Path) -> dict[str, str]:
     """The environment of a command whose worker has the environment `parent`.
 
-    HOME and TMPDIR are its private folder `tmp`. INPUTS and SPACE name what it may read. The Python that runs onepen
-    comes last on PATH: there is one wherever onepen is.
+    HOME and TMPDIR are its private folder `tmp`. INPUTS and SPACE name what it may read. PATH has what can be looked
+    into from here, and last the Python that runs onepen: there is one wherever onepen is.
     """
     passed = {name: value for name, value in parent.items() if name in COMMANDS or name.startswith(ALLOWED_PREFIX)}
-    path = os.pathsep.join((parent.get("PATH") or os.defpath, str(Path(sys.executable).parent)))
+    folders = (*(parent.get("PATH") or os.defpath).split(os.pathsep), str(Path(sys.executable).parent))
     own = {"HOME": str(tmp), "TMPDIR": str(tmp), "INPUTS": str(inputs), "SPACE": str(space)}
-    return {**passed, "PATH": path, **own, "PYTHONDONTWRITEBYTECODE": "1"}
+    path = os.pathsep.join(folder for folder in folders if _opens(folder))
+    return {**passed, "PATH": path, **own, **_QUIET}
+
+
+def _opens(folder: str) -> bool:
+    """Whether a folder can be looked into: a program that lies in another one is found, and can't be started."""
+    try:
+        os.close(os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
+    except OSError:
+        return False
+    return folder.startswith("/")

@@ -59,16 +59,19 @@ class Contents:
         return short_sha("".join(lines).encode("utf-8", "surrogateescape"))
 
     def told(self, before: "Contents") -> str:
-        """What lies there, in one line; what is new or has changed since `before` comes first."""
+        """What is new or has changed since `before`, in one line; hidden files and all others by number only."""
         old = {entry.name: entry for entry in before.entries}
-        marks = {entry.name: "" if old.get(entry.name) == entry else "changed" for entry in self.entries}
-        marks |= {name: "new" for name in marks if name not in old}
-        order = sorted(self.entries, key=lambda entry: (not marks[entry.name], entry.name))
-        parts = [_told(entry, marks[entry.name]) for entry in order[:_NAMED]]
-        gone = sorted(old.keys() - marks.keys())
-        parts += [f"{len(order) - _NAMED:,} more"] if len(order) > _NAMED else []
-        parts += [f"gone: {', '.join(map(_name, gone[:_NAMED]))}"] if gone else []
-        return "; ".join(parts) or "empty"
+        fresh = [entry for entry in self.entries if old.get(entry.name) != entry]
+        gone = sorted(old.keys() - {entry.name for entry in self.entries})
+        if not fresh and not gone:
+            return f"as before, {len(self.entries):,} in all" if self.entries else "empty"
+        named = [entry for entry in fresh if not _hidden(entry.name)][:_NAMED]
+        parts = [_told(entry, "changed" if entry.name in old else "new") for entry in named]
+        lost = [_name(name) for name in gone if not _hidden(name)][:_NAMED]
+        more = len(self.entries) - len(named)
+        parts += [f"{more:,} more"] if more else []
+        parts += [f"gone: {', '.join(lost) or f'{len(gone):,} hidden ones'}"] if gone else []
+        return "; ".join(parts)
 
 
 def short_sha(data: bytes) -> str:
@@ -177,6 +180,10 @@ def _own(name: str) -> bool:
     return name.partition("/")[0] in (TMP, DRAFTED)
 
 
+def _hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in name.split("/"))
+
+
 def _check_text(name: str, data: bytes) -> None:
     """Raise ToolRefused for what a person could not review as a text."""
     try:
@@ -190,8 +197,7 @@ def _check_text(name: str, data: bytes) -> None:
 
 
 def _told(entry: Content, mark: str) -> str:
-    what = f"{entry.size:,} bytes" if entry.sha256 else "no plain file"
-    return f"{_name(entry.name)} ({', '.join(filter(None, (mark, what)))})"
+    return f"{_name(entry.name)} ({mark}, {f'{entry.size:,} bytes' if entry.sha256 else 'no plain file'})"
 
 
 def _name(name: str) -> str:

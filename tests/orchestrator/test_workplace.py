@@ -168,7 +168,7 @@ def test_a_draft_that_is_sent_back_comes_with_its_files(site: Site) -> None:
     first = stored_messages(site.root / "staging/t1/2/transcript.jsonl")[0]
     assert re.search(r"The file a.py that it names:\n\n\[[0-9a-f]{16} data: the file a.py\]\n1\n", first.text)
     assert "The work folder is as that attempt left it; in it are: a.py, b.txt" in first.text
-    assert "stdout:\n1\nkeep\nwork folder: a.py (changed, 2 bytes); b.txt (5 bytes) [state " in site.results(2)[0]
+    assert "stdout:\n1\nkeep\nwork folder: a.py (changed, 2 bytes); 1 more [state " in site.results(2)[0]
 
 
 def test_what_a_stranger_put_into_an_earlier_folder_leads_nowhere(site: Site, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Commands of a model: what it is told of them, where they run, and that nothing of them stays."""
 
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from onepen.subagents import running
 from onepen.subagents.command import together
 from onepen.subagents.messages import ToolResult
 from onepen.subagents.running import state_after
+from onepen.subagents.sandbox import landlock
 from onepen.testing.bench import Bench, Tried
 
 
@@ -47,13 +49,16 @@ def test_it_gets_nothing_of_its_parents_environment(tools: Tried, monkeypatch: p
     seen = told(tools.ok("run_command", command="env | cut -d= -f1 | sort")).split("\n")[2:]
     assert {"STUDIO_KEY", "PYTHONPATH", "ANTHROPIC_API_KEY"}.isdisjoint(seen)
     passed = {"PWD", "OLDPWD", "SHLVL", "_", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "TZ", "TZDIR"}
-    own = {"HOME", "INPUTS", "PATH", "PYTHONDONTWRITEBYTECODE", "SPACE", "TMPDIR"}
+    own = {"GIT_CONFIG_NOSYSTEM", "HOME", "INPUTS", "PATH", "PYTHONDONTWRITEBYTECODE", "SPACE", "TMPDIR"}
     assert {name for name in seen if not name.startswith("LC_")} - passed == own
 
 
-def test_python_is_there_wherever_onepen_is(tools: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+def test_python_is_there_wherever_onepen_is(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere:.:/bin")
+    tools = bench.toolbox(commands=True)
     assert told(tools.ok("run_command", command="python3 -c 'print(6 * 7)'")) == "exit code 0\nstdout:\n42"
+    own = Path(sys.executable).parent
+    assert told(tools.ok("run_command", command="echo $PATH")) == f"exit code 0\nstdout:\n/bin:{own}"
 
 
 def test_what_lies_there_afterwards_is_told_with_the_state_that_it_is(tools: Tried) -> None:
@@ -62,10 +67,12 @@ def test_what_lies_there_afterwards_is_told_with_the_state_that_it_is(tools: Tri
     second = tools.ok("run_command", command="echo 22 > sub/b.csv; rm a.csv; echo x > .tmp/x")
     assert "\nwork folder: sub/b.csv (changed, 3 bytes); gone: a.csv [state " in second
     third = tools.ok("run_command", command="cat sub/b.csv")
-    assert third.endswith(f"\nwork folder: sub/b.csv (3 bytes) [state {state_after(second)}]")
+    assert third.endswith(f"\nwork folder: as before, 1 in all [state {state_after(second)}]")
     assert state_after(first) not in (None, state_after(second))
-    empty = tools.ok("run_command", command="rm -r sub")
-    assert "work folder: gone: sub/b.csv [state " in empty
+    many = tools.ok("run_command", command="mkdir .git; for i in $(seq 30); do echo > n$i; echo > .git/$i; done")
+    assert many.count("(new, 1 bytes)") == 20 and ".git" not in many and "; 41 more [state " in many
+    empty = tools.ok("run_command", command="rm -r sub .git n*")
+    assert "work folder: gone: n1, n10, n11, " in empty and ".git" not in inside(empty)
 
 
 def test_what_a_command_prints_names_no_state(tools: Tried) -> None:
@@ -120,6 +127,12 @@ def test_nothing_gets_out_of_the_group_that_is_ended(tools: Tried, bench: Bench,
     tools("run_command", command=escape, seconds=5)
     time.sleep(0.1)
     assert not alive_in(bench.work)
+
+
+@pytest.mark.skipif(landlock.version() < 6, reason="this kernel has no scope of signals")
+def test_a_command_can_not_end_its_worker(tools: Tried) -> None:
+    assert "Operation not permitted" in tools.ok("run_command", command="kill -9 $PPID; sleep 0.1")
+    assert told(tools.ok("run_command", command="sleep 9 & kill $!; wait; echo its own")).endswith("its own")
 
 
 def test_a_flood_is_cut_and_its_end_is_kept(tools: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
