@@ -78,6 +78,8 @@ class Toolbox:
     def run(self, use: ToolUse) -> ToolResult:
         """The result of one call; what can't be done is an error result with the reason."""
         done = self._done.get(use.id)
+        if use.name == "run_command" and self._running is not None:
+            self._reading.by_command()
         if done is not None and (done.is_error or use.name == "run_command"):
             return done
         try:
