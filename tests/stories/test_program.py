@@ -1,12 +1,15 @@
 """A program that an agent writes and runs, and its way into the project: typed into a shell, a model by script."""
 
 import json
+import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from onepen.testing.story import Line, Story
+from onepen.subagents.sandbox.level import probe
+from onepen.testing.story import Line, Story, wait_until
 
 CONES = "cone,degrees\n04,1060\n6,1222\n10,1285\n"
 PROGRAM = """\
@@ -97,3 +100,84 @@ def test_a_program_is_run_by_consent_and_comes_into_the_project(story: Story) ->
 
 def transcript(story: Story, task: str) -> str:
     return (story.workspace / f"staging/{task}/1/transcript.jsonl").read_text()
+
+
+ATTACKS = """\
+try() { if eval "$2" >/dev/null 2>&1; then echo "WORKED: $1"; else echo "held: $1"; fi; }
+ws=$SPACE; deep=$(cd "$INPUTS/.." && pwd)
+try 'a card is changed' 'echo planted >> "$ws/projects/kiln.md"'
+try 'a card is made' 'echo planted > "$ws/projects/planted.md"'
+try 'a card is removed' 'rm -f "$ws/projects/kiln.md" && ! test -e "$ws/projects/kiln.md"'
+try 'a card is renamed' 'mv "$ws/projects/kiln.md" "$ws/projects/gone.md"'
+try 'a card is linked' 'ln "$ws/projects/kiln.md" hard'
+try 'a card is cut short' 'truncate -s 0 "$ws/projects/kiln.md" && ! test -s "$ws/projects/kiln.md"'
+try 'rules are changed' 'echo planted >> "$ws/RULES.md"'
+try 'what the agent has learned is read' 'cat "$ws/MEMORY.md"'
+try 'another client is read' 'cat "$ws/clients/other/projects/secret.md"'
+try 'another task is read' 'ls "$ws/staging"'
+try 'the task is changed' 'echo planted >> "$deep/task.md"'
+try 'the transcript is read' 'cat ../transcript.jsonl'
+try 'an input is changed' 'echo planted >> "$INPUTS/cones.csv"'
+try 'the pen is taken' 'cat "$ws/.onepen/pen.lock"'
+try 'a key of the person is read' 'cat /root/.ssh/id_rsa /root/.netrc /etc/shadow'
+try 'the home is read' "ls $HOME_OF_PERSON"
+try 'a file is left in /tmp' 'echo planted > /tmp/planted-by-a-command'
+try 'a process is looked at' 'cat /proc/self/environ /proc/1/cmdline'
+try 'its worker is ended' 'kill -9 $PPID && sleep 0.2 && ! kill -0 $PPID'
+try 'the orchestrator is ended' 'kill -9 $ORCHESTRATOR'
+try 'an address is reached' 'python3 -c "import socket; socket.create_connection((\\"127.0.0.1\\", $PORT), 2)"'
+try 'a name is asked for' 'python3 -c "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)"'
+try 'the orchestrator is spoken to' 'python3 -c "import socket; socket.socket(socket.AF_UNIX)"'
+try 'a session of its own' 'setsid true'
+python3 - <<'END'
+import os, time
+for leave in (os.setsid, lambda: os.setpgid(0, 0), lambda: None):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            try:
+                leave()
+            except OSError:
+                pass
+            time.sleep(60)
+        os._exit(0)
+END
+(nohup sleep 60 >/dev/null 2>&1 &)
+sleep 60 &
+"""
+
+
+def test_what_a_command_tries_beyond_its_folder_is_held_and_nothing_of_it_stays(story: Story, tmp_path: Path) -> None:
+    """FR-47, F22: files of memory, of others and of the person; the network; processes that would stay."""
+    if probe().kind != "landlock+seccomp":
+        pytest.skip("no kernel sandbox here")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        story.tell(
+            "cd ws && onepen add client Other --id other && onepen add project Secret --id secret --client other",
+            "cd ws && onepen trust --yes && onepen up",
+        )
+        pid = story.orchestrator()
+        lines = f"PORT={port}\nORCHESTRATOR={pid}\nHOME_OF_PERSON={story.home}\n{ATTACKS}"
+        answer = ("report", {"summary": "Done.", "answer": "Nothing came of it."})
+        (tmp_path / "script.json").write_text(calls([("run_command", {"command": lines})], [answer]))
+        before = {path: path.read_bytes() for path in (story.workspace / "projects").rglob("*") if path.is_file()}
+        (done,) = story.tell(f"{DELEGATE} --json")
+        said = json.loads(transcript(story, json.loads(done.out)["tasks"][0]["task"]).splitlines()[-2])
+    result = json.dumps(said, ensure_ascii=False)
+    tried = re.findall(r"(WORKED|held): ([a-z ',/]+)", result)
+    assert len(tried) == ATTACKS.count("\ntry '") and not [what for how, what in tried if how == "WORKED"], tried
+    assert {path: path.read_bytes() for path in before} == before
+    assert story.orchestrator() == pid and not Path("/tmp/planted-by-a-command").exists()
+    assert wait_until(lambda: not standing_in(story.workspace), 2), standing_in(story.workspace)
+
+
+def standing_in(folder: Path) -> list[str]:
+    """The command lines of processes that stand below a folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if (entry / "cwd").readlink().is_relative_to(folder):
+                found.append((entry / "cmdline").read_text())
+        except OSError:
+            continue
+    return found
