@@ -55,7 +55,7 @@ class Clearer(Keeper):
                 before = date.fromisoformat(wish.transcripts)
                 old = tuple(prune.old_talk(self._view, self._clock, spaces, before))
                 for path in (path for talk in old for path in talk.paths):
-                    files.remove(path)
+                    discard(self.workspace.root, path) if path.is_dir() else files.remove(path)
                 kinds += prune.summed(old, "transcripts", before)
             if wish.history is not None:
                 kinds += self._history_pruned(pen.prune_history, spaces, date.fromisoformat(wish.history))

@@ -22,12 +22,15 @@ from .tasks.taskstate import unanswered
 
 _OVER = frozenset({"committed", "answered", "refused", "cancelled"})
 _ENDED = _OVER | {"failed", "timed_out", "quarantined"}
+_WORK = "work"
 _SAID = frozenset({"transcript.jsonl", "worker.log"})
 
 
 @dataclass(frozen=True)
 class Prunable:
-    """One thing that can go: a task's folder, or the files of one attempt in which its talk stands."""
+    """One thing that can go: a task's folder, or the files of its attempts in which their talk stands, with what their
+    commands made.
+    """
 
     space: Space
     kind: Kind
@@ -45,12 +48,13 @@ def old_tasks(view: View, clock: Clock, spaces: Iterable[Space], before: date) -
 
 
 def old_talk(view: View, clock: Clock, spaces: Iterable[Space], before: date) -> Iterator[Prunable]:
-    """The transcripts of tasks that were finished before a day, and that nobody can go on with."""
+    """The transcripts and work folders of tasks that were finished before a day, and that nobody can go on with."""
     for dossier in _finished(view, clock, spaces, before, _OVER):
         found = [path for number in dossier.folder.attempts() for path in _talk(dossier.folder.attempt(number))]
         if found:
-            size = sum(path.lstat().st_size for path in found)
-            yield Prunable(dossier.space, "transcripts", dossier.task, tuple(found), len(found), size)
+            counts = [measure(path) if path.is_dir() else (1, path.lstat().st_size) for path in found]
+            files, sizes = zip(*counts, strict=True)
+            yield Prunable(dossier.space, "transcripts", dossier.task, tuple(found), sum(files), sum(sizes))
 
 
 def old_history(view: View, space: Space, before: date) -> PrunedKind:
@@ -94,12 +98,13 @@ def _last(dossier: Dossier) -> date:
 
 
 def _talk(attempt: Path) -> Iterator[Path]:
-    """The files of an attempt in which its conversation stands; a link is no file of ours."""
+    """The files of an attempt in which its conversation stands, and where its commands ran; a link is none of ours."""
     try:
         names = sorted(path.name for path in attempt.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return
     for name in names:
         said = name in _SAID or (name.startswith("review-") and name.endswith(".jsonl"))
-        if said and not (attempt / name).is_symlink() and (attempt / name).is_file():
-            yield attempt / name
+        path = attempt / name
+        if not path.is_symlink() and ((said and path.is_file()) or (name == _WORK and path.is_dir())):
+            yield path

@@ -99,6 +99,25 @@ def test_what_was_said_goes_and_the_task_can_still_be_read(
     assert kinds(service, transcripts="2026-12-01") == {}
 
 
+def test_what_commands_made_goes_with_what_was_said(
+    service: Service, delegate: Callable[..., TaskView], clock: FixedClock, root: Path, tmp_path: Path
+) -> None:
+    done, waits = delegate(), delegate()
+    for task in (done, waits):
+        work = root / f"staging/{task.task}/1/work"
+        (work / ".tmp").mkdir(parents=True)
+        (work / "a.csv").write_text("1\n")
+        (work / "link").symlink_to(tmp_path)
+    (tmp_path / "mine").write_text("stays\n")
+    service.approve([done.drafts[0].id])
+    clock.move(LATER)
+    told = service.prunable(PruneWish(transcripts="2026-12-01"))
+    [gone] = service.prune(PruneWish(transcripts="2026-12-01")).kinds
+    assert [gone] == list(told.kinds) and gone.files >= 2
+    left = [path.parent.parent.name for path in (root / "staging").glob("*/1/work")]
+    assert left == [waits.task] and (tmp_path / "mine").exists()
+
+
 def test_a_draft_that_waits_keeps_its_task_also_when_that_timed_out(
     make_service: MakeService, clock: FixedClock, root: Path
 ) -> None:
