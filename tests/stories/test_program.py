@@ -5,6 +5,7 @@ import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ Build.
 """
 
 
-def calls(*turns: list[tuple[str, dict[str, object]]]) -> str:
+def calls(*turns: list[tuple[str, dict[str, Any]]]) -> str:
     rules = [
         {"turn": k, "reply": [{"tool": tool, "input": given} for tool, given in turn]}
         for k, turn in enumerate(turns, 1)
@@ -39,12 +40,12 @@ def calls(*turns: list[tuple[str, dict[str, object]]]) -> str:
     return json.dumps(rules)
 
 
-WRITES = {"command": f"cat > hot.py <<'END'\n{PROGRAM}END\npython3 hot.py"}
-KEEPS = [
+WRITES: dict[str, Any] = {"command": f"cat > hot.py <<'END'\n{PROGRAM}END\npython3 hot.py"}
+KEEPS: list[dict[str, Any]] = [
     {"file": "hot.py", "text": "Reads the cones, says which is the hottest, and writes them in Fahrenheit."},
     {"file": "fahrenheit.csv", "text": "What hot.py makes of the cones.", "sources": ["inputs/cones.csv:2"]},
 ]
-REPORT = [("report", {"summary": "Cone 10 is the hottest."})]
+REPORT: list[tuple[str, dict[str, Any]]] = [("report", {"summary": "Cone 10 is the hottest."})]
 
 
 @pytest.fixture
