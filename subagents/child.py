@@ -26,6 +26,9 @@ class Child(ABC):
     It must be ended by `finish` (after `end`, which asks politely) or `kill`; all three are safe to call again.
     """
 
+    refused: str | None = None
+    """Why it could not be started, if that came out afterwards."""
+
     def __init__(self, stdin: int, stdout: int, stderr: int) -> None:
         self._stdin, self.stdout, self.stderr = stdin, stdout, stderr
         for pipe in (stdin, stdout, stderr):

@@ -24,8 +24,6 @@ class ForkedChild(Child):
         self._left = 0
         self.pid: int | None = None
         """Its process id, once it was forked."""
-        self.refused: str | None = None
-        """Why it could not be forked."""
 
     async def watch(self) -> None:
         while not self.gone:

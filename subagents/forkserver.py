@@ -5,7 +5,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+import weakref
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 
 import anyio
@@ -13,6 +14,9 @@ import anyio
 from .errors import SubagentFault
 from .forked import ForkedChild
 from .order import Order
+
+OWN = (sys.executable, "-P", "-m", "onepen.subagents")
+"""The command line of our own worker, and of the fork server."""
 
 _BUSY_SECONDS = 0.005
 _PATIENCE_SECONDS = 30.0
@@ -31,11 +35,13 @@ class NoForkServer(SubagentFault):
 class ForkServer:
     """One server for a process, with its warden: when the process ends, however it does, all workers end.
 
-    `environment` is the server's own; a worker gets the one of its order. It belongs to no event loop.
+    `environment` is the server's own; a worker gets the one of its order. `program` is what serves, with `--serve FD`
+    added. It belongs to no event loop.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], program: Sequence[str] = OWN) -> None:
         self._environment = dict(environment)
+        self._program = tuple(program)
         self._orders: socket.socket | None = None
         self._former: set[int] = set()
         self.pid: int | None = None
@@ -63,7 +69,7 @@ class ForkServer:
         with theirs:
             try:
                 process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "onepen.subagents", "--serve", str(theirs.fileno())],
+                    [*self._program, "--serve", str(theirs.fileno())],
                     cwd="/", env=self._environment, start_new_session=True, pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                 )  # fmt: skip
@@ -74,6 +80,7 @@ class ForkServer:
         self.pid = process.pid
         ours.setblocking(False)
         self._orders = ours
+        weakref.finalize(self, ours.close)  # nobody has to close a server: with its owner's end it ends, too
 
     async def spawn(self, order: Order) -> ForkedChild:
         """A worker by an order; it can be written to at once. Raises NoForkServer or an OSError (no descriptors)."""

@@ -7,6 +7,7 @@ behind. It ends, with everything below it, when the orchestrator or the warden i
 """
 
 import gc
+import importlib
 import os
 import select
 import signal
@@ -30,6 +31,10 @@ _PATIENCE_SECONDS = 2.0
 _AGAIN_SECONDS = 0.1
 _LAST_SECONDS = 60.0
 _ORDERS_AT_ONCE = 32
+
+
+_NEEDED = ("onepen.subagents.worker", "onepen.subagents.running", "rapidfuzz.fuzz", "rapidfuzz.process", "traceback")
+"""All that a worker may import on its way: in the sandbox it would take the same time each time."""
 
 
 @dataclass
@@ -60,8 +65,8 @@ def serve(orders: socket.socket, warden: int) -> int:
 
 def warm() -> None:
     """Import what workers need, and settle the memory that they will share."""
-    from . import worker  # noqa: F401
-
+    for name in _NEEDED:
+        importlib.import_module(name)
     gc.disable()  # a collection would write to pages that workers share
     gc.collect()
     gc.freeze()

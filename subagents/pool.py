@@ -5,7 +5,6 @@ with all that it started. What a worker says in another task's or attempt's name
 """
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
@@ -17,7 +16,7 @@ from .assignment import Assignment, Limits
 from .child import Child, PlainChild
 from .ending import Ending, Failed, Reported, Stopped, TimedOut
 from .environment import child_environment
-from .forkserver import ForkServer
+from .forkserver import OWN, ForkServer
 from .host import Host, RequestRefused
 from .order import Order
 from .sandbox.confinement import confinement_of
@@ -38,9 +37,6 @@ __all__ = [
     "Stopped",
     "TimedOut",
 ]
-
-
-_OWN = (sys.executable, "-P", "-m", "onepen.subagents")
 
 
 class Pool(Protocol):
@@ -84,7 +80,7 @@ class ProcessPool:
         try:
             child = await self._start(program, assignment)
         except OSError as e:
-            name = (program or _OWN)[0]
+            name = (program or OWN)[0]
             return Failed(f"{name}: the worker could not be started: {e.strerror}", None, None, 0.0)
         key = (assignment.task, assignment.attempt)
         try:
@@ -102,7 +98,7 @@ class ProcessPool:
         order = Order(child_environment(os.environ), program, confinement)
         if self._server is not None:
             return await self._server.spawn(order)
-        command = program or _OWN if confinement is None else (*_OWN, "--order", order.encode().decode())
+        command = program or OWN if confinement is None else (*OWN, "--order", order.encode().decode())
         return PlainChild.start(command, order.environment)
 
     def stop(self, task: TaskId, attempt: int) -> None:

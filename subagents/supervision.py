@@ -315,6 +315,8 @@ class Supervision:
         signal = Signals(-status).name if status < 0 else None
         if not isinstance(outcome, _Gone):
             return Failed(outcome.reason, exit_code, signal, seconds)
+        if self._child.refused is not None:
+            return Failed(f"the worker could not be started: {self._child.refused}", None, None, seconds)
         how = f"ended by {signal}" if signal else f"exited with {exit_code}"
         reason = f"the worker {how} without a report"
         if self._refused_line is not None:

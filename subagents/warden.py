@@ -33,6 +33,7 @@ def guard(fd: int) -> int:
     if orchestrator is not None:
         poll.register(orchestrator, select.POLLIN)
     poll.poll()
+    os.close(fd)  # an order that comes now must not be taken for one that waits
     os.kill(server, signal.SIGKILL)
     return 0 if end_all(_SECONDS) else 1
 
