@@ -21,9 +21,8 @@ from .studio import TURNS
 
 # The warm process: it has imported what a worker needs, and forks one child for each connection.
 _WARM = f"""
-import gc, os, signal, socket, sys
+import gc, os, socket, sys
 import onepen.subagents.worker
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 with socket.socket(socket.AF_UNIX) as listening:
     listening.bind(sys.argv[1])
     listening.listen(256)
@@ -37,6 +36,8 @@ with socket.socket(socket.AF_UNIX) as listening:
                 connection.recv(1)
             os._exit(0)
         connection.close()
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 """
 
 

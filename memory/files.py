@@ -186,10 +186,7 @@ def append(
     Raises FileMovedOn when the size is another one (nothing was written) or when the name points to another file
     afterwards (`data` went into the one that is gone); OSError when the disk refuses, and then what was added is cut.
     """
-    if moved_is_gone and not path.parent.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    make_folder(path.parent, disk=disk)
-    with _named(path), _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, disk) as fd:
+    with _named(path), _opened_to_append(path, moved_is_gone, disk) as fd:
         size = os.fstat(fd).st_size
         if expect_size is not None and size != expect_size:
             raise FileMovedOn(path, f"has {size} bytes, {expect_size} were expected")
@@ -207,11 +204,11 @@ def append(
             raise FileMovedOn(path, "was replaced by another program while a line was added")
 
 
-def append_record(path: Path, record: str, *, disk: Disk = DISK) -> None:
+def append_record(path: Path, record: str, *, sync: bool = True, disk: Disk = DISK) -> None:
     """Add one line to a journal and wait until it is on the disk; a torn last line stays a line of its own."""
     if "\n" in record:
         raise ValueError("a record is one line")
-    append(path, record.encode() + b"\n", sync=True, own_line=True, moved_is_gone=True, disk=disk)
+    append(path, record.encode() + b"\n", sync=sync, own_line=True, moved_is_gone=True, disk=disk)
 
 
 def create_exclusive(path: Path, data: bytes, *, sync: bool = False, disk: Disk = DISK) -> None:
@@ -472,6 +469,23 @@ def read_all(fd: int, size: int) -> bytes:
 @contextmanager
 def _opened(path: Path, flags: int, disk: Disk) -> Iterator[int]:
     fd = disk.open(path, flags)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def _opened_to_append(path: Path, moved_is_gone: bool, disk: Disk) -> Iterator[int]:
+    """The file, made if it is missing: nearly always it is there, and then nothing else has to be asked."""
+    flags = os.O_RDWR | os.O_APPEND
+    try:
+        fd = disk.open(path, flags)
+    except FileNotFoundError:
+        if moved_is_gone and not path.parent.parent.is_dir():
+            raise
+        make_folder(path.parent, disk=disk)
+        fd = disk.open(path, flags | os.O_CREAT)
     try:
         yield fd
     finally:

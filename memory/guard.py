@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from .errors import MemoryFault
 from .ids import shown
@@ -32,6 +32,11 @@ Kind = Literal[
     "changing",
 ]
 _BENEATH = 0x01 | 0x02 | 0x04 | 0x08  # RESOLVE_NO_XDEV, _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH
+_FOLDER = os.O_DIRECTORY | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+_NO_LINKS = 0x02 | 0x04  # RESOLVE_NO_MAGICLINKS, _NO_SYMLINKS
+_AT_FDCWD = -100
+_LOOK = getattr(os, "O_PATH", 0) | os.O_CLOEXEC  # with O_NOFOLLOW it would open a link itself (openat2(2))
 _OPENAT2 = 437  # the same number on every architecture
 _AS_A_PLACE = getattr(os, "O_PATH", os.O_RDONLY)  # who may read what lies in a folder need not be allowed to list it
 _KINDS: dict[int, tuple[Kind, str]] = {
@@ -62,15 +67,21 @@ def read_beneath(root: Path, relative: str, *, max_bytes: int, one_link: bool = 
     `one_link` refuses a file that has a second name somewhere. Raises UnsafeFile, or OSError for `root` itself.
     """
     _check_relative(relative)
-    with _folder(root) as top, _opened(top, relative) as fd:
-        _check_plain(fd, relative, one_link=one_link)
-        size = os.fstat(fd).st_size
-        if size > max_bytes:
-            raise UnsafeFile("too_large", relative, f"has {size} bytes, at most {max_bytes} are read")
-        data = _read_all(fd, relative, max_bytes)
-        if one_link:
-            _check_still_there(top, relative, fd)
-        return data
+    top = os.open(root, _AS_A_PLACE | _FOLDER)
+    try:
+        fd = _open_beneath(top, relative, _READ)
+        try:
+            found = _check_plain(fd, relative, one_link=one_link)
+            if found.st_size > max_bytes:
+                raise UnsafeFile("too_large", relative, f"has {found.st_size} bytes, at most {max_bytes} are read")
+            data = _read_all(fd, relative, max_bytes)
+            if one_link:
+                _check_still_there(top, relative, found)
+            return data
+        finally:
+            os.close(fd)
+    finally:
+        os.close(top)
 
 
 def open_beneath(root: Path, relative: str) -> int:
@@ -80,7 +91,7 @@ def open_beneath(root: Path, relative: str) -> int:
     """
     _check_relative(relative)
     with _folder(root) as top:
-        fd = _open_beneath(top, relative, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        fd = _open_beneath(top, relative, _READ)
     try:
         _check_plain(fd, relative, one_link=False)
     except UnsafeFile:
@@ -119,22 +130,37 @@ def list_beneath(root: Path, *, max_files: int) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _check_plain(fd: int, relative: str, *, one_link: bool) -> None:
+def leads_straight(path: Path) -> bool | None:
+    """Whether no part of an absolute path is a link; None where that can't be told at once: it isn't there, say."""
+    if sys.platform != "linux":
+        return None
+    call, how = _call(_LOOK, _NO_LINKS)
+    fd, code = call(_AT_FDCWD, os.fsencode(path), how)
+    if fd >= 0:
+        os.close(fd)
+        return True
+    return False if code == errno.ELOOP else None
+
+
+def _check_plain(fd: int, relative: str, *, one_link: bool) -> os.stat_result:
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):
         raise UnsafeFile("not_regular", relative, "is no regular file")
     if one_link and found.st_nlink > 1:
         raise UnsafeFile("hard_link", relative, f"has {found.st_nlink} names (hard links)")
+    return found
 
 
-def _check_still_there(top: int, relative: str, fd: int) -> None:
+def _check_still_there(top: int, relative: str, read: os.stat_result) -> None:
     """A hard link to somebody's file has two names only until its maker removes the one that we opened: then the
     descriptor shows one name, and it isn't ours. So what was read must stand under our name, with no other, still.
     """
-    with _opened(top, relative) as again:
-        _check_plain(again, relative, one_link=True)
-        if not os.path.samestat(os.fstat(fd), os.fstat(again)):
+    fd = _open_beneath(top, relative, _READ)
+    try:
+        if not os.path.samestat(read, _check_plain(fd, relative, one_link=True)):
             raise UnsafeFile("changing", relative, "is being exchanged while it is read")
+    finally:
+        os.close(fd)
 
 
 def _check_relative(relative: str) -> None:
@@ -159,17 +185,11 @@ def _openat2(top: int, relative: str, flags: int) -> int | None:
     """None where the kernel, or the container around us, has no openat2."""
     if sys.platform != "linux":
         return None
-    import ctypes
-
-    call = _system_call()
-    how = (ctypes.c_uint64 * 3)(flags, 0, _BENEATH)
+    call, how = _call(flags, _BENEATH)
     for _ in range(20):  # EAGAIN: something was renamed during the walk, and the kernel can't be sure
-        fd = call(
-            ctypes.c_long(_OPENAT2), ctypes.c_int(top), os.fsencode(relative), ctypes.byref(how), ctypes.c_size_t(24)
-        )
+        fd, code = call(top, os.fsencode(relative), how)
         if fd >= 0:
             return fd
-        code = ctypes.get_errno()
         if code not in (errno.EAGAIN, errno.EINTR):
             break
     if code in (errno.ENOSYS, errno.EPERM, errno.EINVAL):
@@ -178,12 +198,18 @@ def _openat2(top: int, relative: str, flags: int) -> int | None:
 
 
 @cache
-def _system_call() -> Callable[..., int]:
-    """The function of the C library, looked up once: each time it would cost as much as opening ten files."""
+def _call(flags: int, resolve: int) -> "tuple[Callable[[int, bytes, Any], tuple[int, int]], Any]":
+    """The system call and its `struct open_how`; made once, since making them costs more than calling."""
     import ctypes
 
-    found: Callable[..., int] = ctypes.CDLL(None, use_errno=True).syscall
-    return found
+    syscall = ctypes.CDLL(None, use_errno=True).syscall
+    syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+    how = (ctypes.c_uint64 * 3)(flags, 0, resolve)
+
+    def call(top: int, relative: bytes, how: object) -> tuple[int, int]:
+        return syscall(_OPENAT2, top, relative, how, 24), ctypes.get_errno()
+
+    return call, how
 
 
 def _open_by_parts(top: int, relative: str, flags: int) -> int:
@@ -229,17 +255,8 @@ def _read_all(fd: int, relative: str, max_bytes: int) -> bytes:
 
 
 @contextmanager
-def _opened(top: int, relative: str) -> Iterator[int]:
-    fd = _open_beneath(top, relative, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-@contextmanager
 def _folder(root: Path, how: int = _AS_A_PLACE) -> Iterator[int]:
-    fd = os.open(root, how | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = os.open(root, how | _FOLDER)
     try:
         yield fd
     finally:

@@ -6,13 +6,14 @@ A snapshot is never changed; `.onepen/cache/` may be deleted at any time and the
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from . import files
 from .archive import at_work
 from .budget import within_budget
 from .errors import MemoryFault
-from .fence import fences_of
+from .fence import Fences, fences_of
 from .view import View
 from .workspace import Space, Workspace
 
@@ -53,21 +54,36 @@ def take(view: View, space: Space) -> Snapshot:
 
     Raises what `view` raises for a file that can't be read.
     """
-    budget = view.workspace.settings.limits.index_tokens
     house, fences = view.workspace.house, fences_of(view.workspace.root)
+    return _made(
+        view.text("agents/RULES.md") or "",
+        joined(view, [operating_rules(view), *_own(space, "OPS.md")]),
+        joined(view, [house.path("BRIEF.md"), *_own(space, "BRIEF.md")]),
+        view.text("agents/_index.md") or "",
+        view.text(space.index_path("projects")) or "",
+        view.text(space.index_path("research")) or "",
+        view.workspace.settings.limits.index_tokens,
+        fences,
+    )
+
+
+@lru_cache(maxsize=16)
+def _made(
+    rules: str, ops: str, brief: str, agents: str, projects: str, research: str, budget: int, fences: Fences
+) -> Snapshot:
+    """The snapshot of what was read; remembered, since a thousand attempts may start from the same texts."""
 
     def index(path: str, text: str) -> str:
         """What stands in an index was written by agents, too: it comes between fences."""
-        return fences.around(path, text) if text.strip() else ""
+        kept = within_budget(at_work(text), budget).text
+        return fences.around(path, kept) if kept.strip() else ""
 
-    projects = within_budget(at_work(view.text(space.index_path("projects")) or ""), budget).text
-    research = within_budget(at_work(view.text(space.index_path("research")) or ""), budget).text
     return snapshot_of(
         {
-            "RULES.md": view.text("agents/RULES.md") or "",
-            "OPS.md": joined(view, [operating_rules(view), *_own(space, "OPS.md")]),
-            "BRIEF.md": joined(view, [house.path("BRIEF.md"), *_own(space, "BRIEF.md")]),
-            "agents.md": within_budget(view.text("agents/_index.md") or "", budget, what="agents").text,
+            "RULES.md": rules,
+            "OPS.md": ops,
+            "BRIEF.md": brief,
+            "agents.md": within_budget(agents, budget, what="agents").text,
             "projects.md": index("projects/_index.md", projects),
             "research.md": index("research/_index.md", research),
         }

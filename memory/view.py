@@ -66,6 +66,7 @@ class View:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._pending = _Pending()
+        self._indexes: dict[str, Index] = {}  # as they were parsed last
 
     @property
     def workspace(self) -> Workspace:
@@ -101,8 +102,13 @@ class View:
         """The index of a shelf, an empty one if there is none; raises UnreadableText."""
         from .index.index import empty_index, parse_index
 
-        text = self.text(space.index_path(shelf))
-        return parse_index(empty_index(HEADINGS[shelf]) if text is None else text)
+        path = space.index_path(shelf)
+        text = self.text(path)
+        text = empty_index(HEADINGS[shelf]) if text is None else text
+        known = self._indexes.get(path)
+        if known is None or known.text != text:
+            known = self._indexes[path] = parse_index(text)
+        return known
 
     def days(self, space: Space) -> tuple[date, ...]:
         """The days that have a day log, oldest first."""
@@ -134,6 +140,10 @@ class View:
         return {path[len(folder) + 1 :] for path in paths}
 
     def _chains(self) -> Chains:
+        if self._is_empty():
+            if self._pending.size or self._pending.refused is not None:
+                self._pending = _Pending()
+            return self._pending.chains
         fd = open_room_file(self._workspace.root, REDO_LOG)
         if fd is None:
             self._pending = _Pending()
@@ -156,6 +166,14 @@ class View:
             return known.chains
         finally:
             os.close(fd)
+
+    def _is_empty(self) -> bool:
+        """Whether nothing stands in the redo log, which is so nearly always and is told without opening it."""
+        try:
+            found = os.lstat(f"{self._workspace.root}/{REDO_LOG}")
+        except OSError:
+            return False
+        return found.st_size == 0 and stat.S_ISREG(found.st_mode)
 
     def _still_there(self, fd: int) -> bool:
         """Whether the last record that was read still ends where it did: the log may have been trimmed and refilled."""

@@ -6,38 +6,71 @@ file the workspace's maker named.
 """
 
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
+
 from ..memory import files
-from ..memory.links import LinkLeadsOut, resolve
+from ..memory.guard import leads_straight
+from ..memory.links import LinkLeadsOut, real_path
 from ..memory.workspace import Space, Workspace
 
 
 def own(space: Space, path: str) -> Path:
     """The real place of a path below staging/ or logs/, which need not exist; raises LinkLeadsOut naming the link."""
     top, *rest = path.split("/")
-    here = resolve(space.root, space.path(top))
+    here = real_path(space.root, space.path(top))
     for k, part in enumerate(rest, start=2):
-        here = here / part
-        if here.is_symlink():
+        here = f"{here}/{part}"
+        if os.path.islink(here):  # noqa: PTH114
             raise LinkLeadsOut(space.path("/".join(path.split("/")[:k])), os.path.realpath(here), _NO_LINKS)
-    return here
+    return Path(here)
 
 
 def cache_place(workspace: Workspace) -> Path:
     """The real place of `.onepen/cache/context`, which need not exist; raises LinkLeadsOut naming the link."""
-    here = workspace.root
-    for part in (".onepen", "cache", "context"):
-        here = here / part
-        if here.is_symlink():
-            raise LinkLeadsOut(str(here.relative_to(workspace.root)), os.path.realpath(here), _NO_LINKS)
+    here = workspace.root / ".onepen" / "cache" / "context"
+    for place in (here, here.parent, here.parent.parent):
+        if os.path.islink(place):  # noqa: PTH114
+            raise LinkLeadsOut(str(place.relative_to(workspace.root)), os.path.realpath(place), _NO_LINKS)
     return here
 
 
-def append_line(path: Path, line: str) -> None:
-    """Adds a line to a file of onepen's own, synced; raises LinkLeadsOut, or an OSError."""
+def append_line(path: Path, line: str, *, sync: bool = True) -> None:
+    """Adds a line to a file of onepen's own, synced; raises LinkLeadsOut, or an OSError.
+
+    Without `sync` it is on its way to the disk: the next line of the file that is synced takes it along.
+    """
     _check(path)
-    files.append_record(path, line, disk=files.NO_LINKS)
+    files.append_record(path, line, sync=sync, disk=files.NO_LINKS)
+
+
+async def append_aside(path: Path, line: str) -> None:
+    """The same, synced when this returns, in a thread: others go on meanwhile.
+
+    Threads that sync different files at the same time wait for the disk together, not one after the other.
+    """
+    await anyio.to_thread.run_sync(append_line, path, line)
+
+
+async def sync_aside(paths: Iterable[Path]) -> None:
+    """Waits until these files and folders are on the disk, all at the same time; raises an OSError."""
+    every, failed = tuple(paths), list[OSError]()
+
+    def sync_some(some: Sequence[Path]) -> None:
+        try:
+            for path in some:
+                (files.sync_folder if path.is_dir() else files.sync_file)(path)
+        except OSError as e:
+            failed.append(e)
+
+    async with anyio.create_task_group() as group:
+        for k in range(min(len(every), _THREADS)):
+            group.start_soon(anyio.to_thread.run_sync, sync_some, every[k::_THREADS])
+    if failed:
+        raise failed[0]
 
 
 def write(path: Path, data: bytes) -> None:
@@ -47,9 +80,12 @@ def write(path: Path, data: bytes) -> None:
 
 
 def _check(path: Path) -> None:
+    if leads_straight(path):
+        return
     real = os.path.realpath(path)
     if real != str(path):
         raise LinkLeadsOut(str(path), real, _NO_LINKS)
 
 
+_THREADS = 16  # that wait for the disk for one piece of work
 _NO_LINKS = "and onepen's own files are no links"

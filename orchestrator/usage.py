@@ -7,7 +7,7 @@ a turn of a chat have lines of their own. A line that can't be read is passed ov
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -68,15 +68,18 @@ class Booking:
 
 def book(space: Space, booking: Booking, now: datetime) -> None:
     """Adds the line, unless one with its key is there."""
-    key = _key_json(booking)
-    mark = f'{key[1:-1]}, "agent": '.encode()
-    if any(mark in data for _, data in _months(space)):
-        return
+    mark = f'{_key_json(booking)[1:-1]}, "agent": '.encode()
+    if not any(mark in data for _, data in _months(space)):
+        append_line(place(space, now), booking_line(space, booking, now))
+
+
+def booking_line(space: Space, booking: Booking, now: datetime) -> str:
+    """The line of a booking, without the line end."""
     line = {
         "v": VERSION,
         "time": now.isoformat(timespec="seconds"),
         "client": space.client,
-        **json.loads(key),
+        **json.loads(_key_json(booking)),
         "agent": booking.agent,
         "model": booking.model,
         "input": booking.usage.input,
@@ -87,7 +90,7 @@ def book(space: Space, booking: Booking, now: datetime) -> None:
         "seconds": booking.seconds,
         **({"lost": booking.lost} if booking.lost else {}),
     }
-    append_line(place(space, now), json.dumps(line))
+    return json.dumps(line)
 
 
 def _key_json(booking: Booking) -> str:
@@ -112,17 +115,22 @@ def bookings(space: Space, months: Callable[[str], bool] = lambda name: True) ->
     """
     seen: set[tuple[str, int, str, int, str, int]] = set()
     for _, data in _months(space, months):
-        for text in data.decode(errors="replace").split("\n"):
-            try:
-                line = json.loads(text)
-            except (ValueError, RecursionError):
-                continue
-            match line:
-                case {"v": 1, "task": str(task), "attempt": int(attempt), "time": str(time)}:
-                    booking = _booking(task, attempt, line)
-                    if booking.key not in seen:
-                        seen.add(booking.key)
-                        yield booking, time
+        for booking, time in parse_bookings(data):
+            if booking.key not in seen:
+                seen.add(booking.key)
+                yield booking, time
+
+
+def parse_bookings(data: bytes) -> Iterator[tuple[Booking, str]]:
+    """The lines of a file, each with its time; what can't be read is passed over."""
+    for text in data.decode(errors="replace").split("\n"):
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        match line:
+            case {"v": 1, "task": str(task), "attempt": int(attempt), "time": str(time)}:
+                yield _booking(task, attempt, line), time
 
 
 def unreadable(space: Space, months: Callable[[str], bool] = lambda name: True) -> Iterator[Problem]:
@@ -133,20 +141,28 @@ def unreadable(space: Space, months: Callable[[str], bool] = lambda name: True) 
 
 def totals(space: Space) -> Mapping[str, tuple[UsageTotals, float | None, float]]:
     """For each task its tokens, its cost (None: unknown) and its seconds, its reviews included."""
-    found: dict[str, tuple[UsageTotals, float | None, float]] = {}
-    for b, _ in bookings(space):
-        if not b.task:
-            continue
-        u, cost, seconds = found.get(b.task, (UsageTotals(), 0.0, 0.0))
-        summed = UsageTotals(
+    found: dict[str, list[Booking]] = {}
+    for booking, _ in bookings(space):
+        if booking.task:
+            found.setdefault(booking.task, []).append(booking)
+    return {task: total(booked) for task, booked in found.items()}
+
+
+def total(booked: Iterable[Booking]) -> tuple[UsageTotals, float | None, float]:
+    """Tokens, cost (None: unknown) and seconds of several bookings."""
+    u, cost, seconds = UsageTotals(), 0.0, 0.0
+    unknown = False
+    for b in booked:
+        u = UsageTotals(
             u.input + b.usage.input,
             u.cache_write + b.usage.cache_write,
             u.cache_read + b.usage.cache_read,
             u.output + b.usage.output,
         )
-        unknown = cost is None or b.cost_usd is None
-        found[b.task] = (summed, None if unknown else (cost or 0.0) + (b.cost_usd or 0.0), seconds + b.seconds)
-    return found
+        unknown = unknown or b.cost_usd is None
+        cost += b.cost_usd or 0.0
+        seconds += b.seconds
+    return u, None if unknown else cost, seconds
 
 
 def bookings_on(space: Space, day: date) -> Iterator[Booking]:
@@ -155,16 +171,20 @@ def bookings_on(space: Space, day: date) -> Iterator[Booking]:
     return (b for b, time in bookings(space, lambda month: month == name) if time.startswith(day.isoformat()))
 
 
-def _months(space: Space, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[str, bytes]]:
-    """Name and content of each month's file; what a link leads to is not read, `doctor` names it."""
+def month_names(space: Space) -> tuple[str, ...]:
+    """The names of a space's files of bookings, oldest first; none where logs/ leads away."""
     try:
         folder = own(space, "logs")
-    except LinkLeadsOut:
-        return
-    names = sorted(p.name for p in folder.iterdir() if _NAME.fullmatch(p.name)) if folder.is_dir() else []
-    for name in filter(wanted, names):
+        return tuple(sorted(path.name for path in folder.iterdir() if _NAME.fullmatch(path.name)))
+    except (LinkLeadsOut, FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+def _months(space: Space, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each month's file; what a link leads to is not read, `doctor` names it."""
+    for name in filter(wanted, month_names(space)):
         try:
-            yield name, read_beneath(folder, name, max_bytes=_MOST, one_link=False)
+            yield name, read_beneath(own(space, "logs"), name, max_bytes=_MOST, one_link=False)
         except UnsafeFile:
             continue
 

@@ -22,7 +22,8 @@ sha256sum`.
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from ..memory.errors import MemoryFault
 from ..memory.ids import BadTitle, check_title, shown
@@ -42,6 +43,7 @@ MAX_BYTES = 1 << 20
 """The most bytes a draft may have, and the file that it names."""
 
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_REMEMBERED = 32 << 10  # the longest draft that is remembered
 _MOST_ENTRIES = 64
 _MOST_SOURCES = 64
 
@@ -86,6 +88,18 @@ def parse_draft(name: str, raw: bytes, file_data: Callable[[str], bytes | None])
     """
     if len(raw) > MAX_BYTES:
         return (Finding("too_large", "block", f"a draft has at most {MAX_BYTES:,} bytes, this one has {len(raw):,}"),)
+    found = _alone(name, raw) if len(raw) <= _REMEMBERED else _alone.__wrapped__(name, raw)
+    if not isinstance(found, Draft) or found.file is None:
+        return found
+    beside = _beside(found.file, found.target, file_data)
+    if isinstance(beside, Finding):
+        return (beside,)
+    return replace(found, file_data=beside, sha256=draft_sha(raw, beside))
+
+
+@lru_cache(maxsize=128)
+def _alone(name: str, raw: bytes) -> Draft | tuple[Finding, ...]:
+    """The draft without the file that it may bring; remembered, since a draft is looked at again and again."""
     try:
         text = decode(raw)
     except NotText as e:
@@ -98,9 +112,6 @@ def parse_draft(name: str, raw: bytes, file_data: Callable[[str], bytes | None])
     if isinstance(parts, Finding):
         return (parts,)
     target, entries = parts
-    beside = None if fields.file is None else _beside(fields.file, target, file_data)
-    if isinstance(beside, Finding):
-        return (beside,)
     return Draft(
         name=name,
         target=target,
@@ -113,8 +124,8 @@ def parse_draft(name: str, raw: bytes, file_data: Callable[[str], bytes | None])
         provenance=fields.provenance,
         title=None if fields.title is None else check_title(fields.title),
         file=fields.file,
-        file_data=beside,
-        sha256=draft_sha(raw, beside),
+        file_data=None,
+        sha256=draft_sha(raw, None),
         body_line=line_at(text, start),
     )
 

@@ -7,6 +7,7 @@ and a front matter that isn't strict YAML is read line by line.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 
 from ..memory.ids import AgentId
@@ -78,6 +79,11 @@ class AgentDefinition:
 
 def parse_definition(agent: AgentId, text: str) -> AgentDefinition:
     """The definition in a file's text; it never raises: what can't be understood is left out and said in `notices`."""
+    return _parsed(agent, text)
+
+
+@lru_cache(maxsize=32)
+def _parsed(agent: AgentId, text: str) -> AgentDefinition:
     front = parse_front_matter(text)
     values, notices = _values(front, text)
     wanted, unknown = _tools(values.get("tools"))

@@ -3,7 +3,8 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Protocol
 
 from .messages import Block, Message, ToolResult, message_dict
@@ -15,7 +16,7 @@ class ToolSpec:
 
     name: str
     description: str
-    input_schema: Mapping[str, object]
+    input_schema: Mapping[str, object] = field(hash=False)
 
     def as_dict(self) -> dict[str, object]:
         return {"name": self.name, "description": self.description, "input_schema": self.input_schema}
@@ -39,17 +40,54 @@ class ModelRequest:
 
     def sha(self) -> str:
         """Hex sha256 of the request: equal requests have one reply, whichever attempt asks and whenever."""
-        return canonical_sha(
-            {
-                "model": self.model,
-                "system": self.system,
-                "tools": [tool.as_dict() for tool in self.tools],
-                "messages": [message_dict(message) for message in self.messages],
-                "max_tokens": self.max_tokens,
-                "agent": self.agent,
-                **({} if self.tool_choice is None else {"tool_choice": self.tool_choice}),
-            }
-        )
+        return canonical_sha(self.as_dict())
+
+    def as_dict(self) -> dict[str, object]:
+        """All of it as JSON's types."""
+        return {
+            "model": self.model,
+            "system": self.system,
+            "tools": [tool.as_dict() for tool in self.tools],
+            "messages": [message_dict(message) for message in self.messages],
+            "max_tokens": self.max_tokens,
+            "agent": self.agent,
+            **({} if self.tool_choice is None else {"tool_choice": self.tool_choice}),
+        }
+
+
+class Shas:
+    """The shas of the requests of one conversation, as it grows: what stands in all of them is rendered once.
+
+    `first` is a request of it, whose messages don't count.
+    """
+
+    def __init__(self, first: ModelRequest) -> None:
+        head, self._tail = _around(replace(first, messages=()))
+        self._hash = hashlib.sha256(head)
+        self._messages = 0
+
+    def add(self, *messages: Message) -> None:
+        """The conversation goes on with these."""
+        for message in messages:
+            comma = "," if self._messages else ""
+            self._hash.update(f"{comma}{canonical(message_dict(message))}".encode("ascii"))
+            self._messages += 1
+
+    def sha(self) -> str:
+        """What `ModelRequest.sha` is with all that was added."""
+        whole = self._hash.copy()
+        whole.update(self._tail)
+        return whole.hexdigest()
+
+
+@lru_cache(maxsize=16)
+def _around(request: ModelRequest) -> tuple[bytes, bytes]:
+    """What stands before and behind the messages in a request's canonical form."""
+    mark = "messages"
+    plain = request.as_dict()
+    before = canonical({key: value for key, value in plain.items() if key < mark})
+    after = canonical({key: value for key, value in plain.items() if key > mark})
+    return f'{before[:-1]},"{mark}":['.encode("ascii"), f"],{after[1:]}".encode("ascii")
 
 
 @dataclass(frozen=True)
@@ -134,6 +172,10 @@ class Model(Protocol):
 
 
 def canonical_sha(value: object) -> str:
-    """Hex sha256 of JSON's one canonical form: keys sorted, no blanks, ASCII."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    """Hex sha256 of JSON's one canonical form."""
+    return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()
+
+
+def canonical(value: object) -> str:
+    """JSON's one canonical form: keys sorted, no blanks, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -6,6 +6,7 @@ workers share stands first and is the same to the byte, so that a provider's cac
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -91,6 +92,11 @@ def read_snapshot(folder: Path) -> tuple[tuple[str, str], ...]:
 
 def prefix_sha(model: str, system: Sequence[str], specs: Sequence[ToolSpec]) -> str:
     """Hex sha256 of what stands before the first message."""
+    return _prefix_sha(model, tuple(system), tuple(specs))
+
+
+@lru_cache(maxsize=16)
+def _prefix_sha(model: str, system: tuple[str, ...], specs: tuple[ToolSpec, ...]) -> str:
     return canonical_sha({"model": model, "system": list(system), "tools": [spec.as_dict() for spec in specs]})
 
 

@@ -12,6 +12,7 @@ import json
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic_core import PydanticSerializationError
 
 from .errors import SubagentFault
 from .messages import Block, Message, ToolResult, well_formed
@@ -236,8 +237,11 @@ FROM_WORKER: TypeAdapter[FromWorker] = TypeAdapter(FromWorker)
 
 def encode(message: ToWorker | FromWorker) -> bytes:
     """The message as a line; raises LineTooLong."""
-    text = json.dumps(message.model_dump(), ensure_ascii=False, separators=(",", ":"))
-    line = well_formed(text).encode() + b"\n"
+    try:
+        line = message.model_dump_json().encode() + b"\n"
+    except (PydanticSerializationError, UnicodeEncodeError):  # a half of a character
+        text = json.dumps(message.model_dump(), ensure_ascii=False, separators=(",", ":"))
+        line = well_formed(text).encode() + b"\n"
     if len(line) > MAX_LINE:
         raise LineTooLong(message.type, len(line))
     return line

@@ -8,6 +8,7 @@ is written back in another spelling is a change that nobody asked for. A file is
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from frontmatter.default_handlers import BaseHandler
 
@@ -33,6 +34,7 @@ _ALMOST = re.compile(r"^---[ \t]+(?=\r?\n|\Z)", re.MULTILINE)
 _KEY_LINE = re.compile(r"^[\w\"'][^\n:]*:(?:[ \t\r\n]|\Z)", re.MULTILINE)
 # The fast path: lines that read alike in every YAML, so no parser is needed for them.
 _PLAIN = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_-]{0,63}:(?: [^\W_](?:[\w ./()+%;'-]*[\w.)%])?)?\r?\n)*")
+_REMEMBERED = 32 << 10  # the longest text that is remembered with its front matter
 _PLAIN_LIMIT = 2_000
 _PLAIN_LINE = re.compile(r"([A-Za-z0-9_-]+):(?: ([^\r\n]*))?\r?\n")
 _LENIENT = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?")
@@ -110,6 +112,11 @@ _HANDLER = StrictHandler()
 
 def parse_front_matter(text: str) -> FrontMatter:
     """The front matter of a file's text; never raises, what is wrong stands in `problem`."""
+    return _parsed(text) if len(text) <= _REMEMBERED else _parsed.__wrapped__(text)
+
+
+@lru_cache(maxsize=128)
+def _parsed(text: str) -> FrontMatter:
     span = _span(text)
     if span is None:
         return FrontMatter(False, problem=_unopened(text))

@@ -137,8 +137,16 @@ def mask(text: str, held: Held = NONE) -> str:
     return text
 
 
+@cache
+def _signs() -> re.Pattern[str]:
+    """Any sign of any shape."""
+    return re.compile("|".join(re.escape(sign) for shape in _shapes() for sign in shape.signs), re.IGNORECASE)
+
+
 def _likely(text: str) -> Iterator[tuple[int, _Shape]]:
     """The shapes of which the text has a sign, each with its place in the table."""
+    if _signs().search(text) is None:
+        return
     folded = text.casefold()
     for rank, shape in enumerate(_shapes()):
         if any(sign in folded for sign in shape.signs):

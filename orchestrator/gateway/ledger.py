@@ -7,13 +7,14 @@ come back cheaper than they might have been waits for them; one that doesn't fit
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from math import ceil
 from typing import Literal
 
 from ...memory.ids import ClientId
 from ...memory.tokens import estimate
 from ...subagents.messages import message_dict
-from ...subagents.model import ModelRequest, Usage
+from ...subagents.model import ModelRequest, ToolSpec, Usage
 from ..errors import OrchestratorFault
 from .account import Account, Amount
 from .price import Price
@@ -187,7 +188,8 @@ def most(request: ModelRequest, price: Price | None) -> Amount:
 
 def prompt_tokens(request: ModelRequest) -> int:
     """About how many tokens a request's prompt has."""
-    return sum(map(estimate, _texts(request)))
+    before = sum(map(_remembered, request.system)) + sum(map(_of_tool, request.tools))
+    return before + sum(estimate(str(message_dict(message))) for message in request.messages)
 
 
 def cost(usage: Usage, price: Price | None) -> float | None:
@@ -204,10 +206,15 @@ def used(usage: Usage, price: Price | None) -> Amount:
     return Amount(price.of(usage))
 
 
-def _texts(request: ModelRequest) -> Iterator[str]:
-    yield from request.system
-    yield from (str(tool.as_dict()) for tool in request.tools)
-    yield from (str(message_dict(message)) for message in request.messages)
+@lru_cache(maxsize=64)
+def _remembered(text: str) -> int:
+    """About how many tokens a text has that stands in many requests."""
+    return estimate(text)
+
+
+@lru_cache(maxsize=64)
+def _of_tool(tool: ToolSpec) -> int:
+    return estimate(str(tool.as_dict()))
 
 
 def _said(value: float, short: Short) -> str:

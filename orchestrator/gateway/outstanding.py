@@ -14,7 +14,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...memory import files
@@ -51,7 +51,7 @@ class Outstanding:
         """Notes that a call is made, and gives its number; raises OSError, and then it may not be made."""
         number = secrets.randbits(53)
         call = Out(number, account.client, account.purse, account.agent, model, most)
-        self._add({"out": asdict(call)})
+        self._add({"out": {**vars(call), "most": vars(most)}})
         self._out.add(number)
         return number
 

@@ -5,18 +5,13 @@ from datetime import date
 
 from ...memory.ids import ClientId
 from ...memory.workspace import Space
-from ..usage import Booking, bookings, bookings_on
+from ..usage import Booking, bookings_on
 from .account import Amount
 
 
 def spent(spaces: Iterable[Space], day: date) -> Mapping[ClientId | None, Amount]:
     """For each client what its space has spent on that day; tokens are those without a known price."""
     return {space.client: _of(space, day) for space in spaces}
-
-
-def spent_on(space: Space, task: str) -> Amount:
-    """What a task has cost so far, its reviews included; what of it has no known price takes nothing off the rest."""
-    return _sum(booking for booking, _ in bookings(space) if booking.task == task)
 
 
 def _of(space: Space, day: date) -> Amount:

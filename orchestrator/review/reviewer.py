@@ -6,10 +6,10 @@ bytes are read once; what was checked and shown is what is committed.
 
 import os
 import stat
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
 
 from ...memory.files import sha256
@@ -28,6 +28,7 @@ from ...staging.draft import Draft, file_bytes
 from ...staging.finding import Finding, blocked
 from ...staging.folder import Collected, TaskSheet, collect
 from ...staging.policy import Provenance, Stage, lower, stages
+from ...staging.quotes import Read
 from ...staging.secret import NONE, Held
 from ...staging.verbatim import verbatim
 from ...staging.verdict import Bound, bind
@@ -48,7 +49,8 @@ class Examined:
 
     `bound` is what a verdict given now is bound to. `draft` is None when the file is no draft; `raw` are its bytes
     (None: it could not be opened). `before` is the target as it is, None when it is absent. `sources` are those that it
-    names, and where it comes from outside and names no such place, what its task was shown from there.
+    names, and where it comes from outside and names no such place, what its task was shown from there. `difference`
+    makes the diff, which most who examine a draft don't look at.
     """
 
     name: str
@@ -58,9 +60,13 @@ class Examined:
     bound: Bound
     provenance: Provenance
     stages: tuple[Stage, ...]
-    diff: str
+    difference: Callable[[], str] = field(repr=False, compare=False)
     before: bytes | None = None
     sources: tuple[str, ...] = ()
+
+    @cached_property
+    def diff(self) -> str:
+        return self.difference()
 
     @property
     def blocked(self) -> bool:
@@ -73,8 +79,33 @@ class Examined:
         return self.draft is not None and bool(kinds) and kinds <= {"conflict", "edit"}
 
 
+@dataclass(frozen=True)
+class _Look:
+    """What a draft was examined by: `given` at once, `read` by the checks; and what came of it."""
+
+    given: tuple[object, ...]
+    read: Mapping[str, str | None]
+    examined: Examined
+
+
+class _Reading:
+    """Reads sources and remembers what was read."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self.known: dict[str, str | None] = {}
+
+    def __call__(self, path: str) -> str | None:
+        if path not in self.known:
+            self.known[path] = self._read(path)
+        return self.known[path]
+
+
 class Reviewer:
     """Examines the drafts of one space; directories are listed once. `held` are values that block a draft.
+
+    Who examines a draft again gets what came of it before, if all that it was examined by is still the same: files are
+    read anew each time, and compared.
 
     `history` is what is known of the space's commits already; it is asked only where a card was read.
     """
@@ -93,6 +124,7 @@ class Reviewer:
         self.held = held
         self._history = history or Followed(space)
         self._known_origins: Origins | None = None
+        self._looks: dict[DraftId, _Look] = {}
 
     def _origins(self, before: str | None) -> Origins:
         """What is known of the space's cards; of a draft that was committed, as it was before that."""
@@ -118,47 +150,65 @@ class Reviewer:
     def _examined(self, dossier: Dossier, state: DraftState, found: Collected) -> Examined:
         own = _own_findings(dossier.sheet, state, found)
         if found.draft is None:
-            missing = Bound(found.sha256, "")
-            text = found.text
-            return Examined(
-                found.name, None, found.raw, (*found.findings, *own), missing, "external", ("checks", "person"), text
-            )
+            missing, findings = Bound(found.sha256, ""), (*found.findings, *own)
+            person: tuple[Stage, ...] = ("checks", "person")
+            return Examined(found.name, None, found.raw, findings, missing, "external", person, lambda: found.text)
         draft = found.draft
         before = self._view.bytes(self._space.path(draft.target))
         whence = outside(dossier, state, self._origins)
         seen: Provenance = "external" if whence else provenance_of(dossier, state.attempt)
-        ground = self._ground(dossier, draft, before, seen)
+        read = Lookup(self._view, self._space, dossier.folder, dossier.sheet.inputs).read
+        index = index_of(self._view, self._space, draft.target)
+        given: tuple[object, ...] = (
+            found.sha256,
+            state.facts,
+            state.incomplete,
+            dossier.sheet,
+            before,
+            index,
+            seen,
+            whence,
+            self._known,
+        )
+        given = (*given, self._today(), dict(self.held))
+        look = self._looks.get(state.id)
+        if look is not None and look.given == given and all(read(path) == text for path, text in look.read.items()):
+            return look.examined
+        reading = _Reading(read)
+        ground = self._ground(reading, before, index, seen)
         findings = (*found.findings, *check(draft, ground), *own)
         provenance = lower(draft.provenance, seen)
-        is_verbatim = not verbatim(draft, dossier.sheet.text, ground.read)
+        auto = dossier.sheet.review == "auto" and not any(f.kind in _NEEDS_PERSON for f in own)
         needed = stages(
             origin="delegate",
             target=draft.target,
             provenance=provenance,
-            cited=cited(draft, ground.read),
-            verbatim=is_verbatim,
-            auto=dossier.sheet.review == "auto" and not any(f.kind in _NEEDS_PERSON for f in own),
+            cited=auto and cited(draft, ground.read),  # both ask whether a person may be left out
+            verbatim=auto and not verbatim(draft, dossier.sheet.text, ground.read),
+            auto=auto,
             model=judges(dossier.sheet.model) and not state.incomplete,
         )
-        return Examined(
+        bound, difference = bound_of(draft, before, index), partial(self._diff, draft, ground, before)
+        examined = Examined(
             found.name,
             draft,
             found.raw,
             findings,
-            bound_of(draft, before, ground.index),
+            bound,
             provenance,
             needed,
-            self._diff(draft, ground, before),
+            difference,
             before,
             _sources(draft, provenance, whence),
         )
+        self._looks[state.id] = _Look(given, reading.known, examined)
+        return examined
 
-    def _ground(self, dossier: Dossier, draft: Draft, before: bytes | None, seen: Provenance) -> Ground:
-        read = Lookup(self._view, self._space, dossier.folder, dossier.sheet.inputs).read
+    def _ground(self, read: Read, before: bytes | None, index: Index | None, seen: Provenance) -> Ground:
         return Ground(
             read=read,
             card_text=_text(before),
-            index=index_of(self._view, self._space, draft.target),
+            index=index,
             known=self._known,
             today=self._today(),
             file_sha=None if before is None else "present",

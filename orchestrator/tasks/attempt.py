@@ -45,7 +45,7 @@ from .feedback import feedback, sent_back
 from .lookup import Lookup
 from .naming import free_target
 from .plan import Spawn
-from .transcript import stored
+from .transcript import Spent, stored
 from .waiting import SayOfOne, Waiting
 from .workplace import AFRESH, Workplace
 from .workshop import Workshop
@@ -82,6 +82,8 @@ class Attempt:
         self._dossier = dossier
         self._say = say
         self._fences = fences_of(workspace.root)
+        self.spent: Spent | None = None
+        """What its calls cost, once they could begin."""
 
     async def run(self, spawn: Spawn) -> AttemptEvent:
         """Until the worker has ended and its drafts are collected, also when its model could not be asked.
@@ -122,7 +124,12 @@ class Attempt:
         host = _Host(conversation, lookup, self._say, waiting, self._fences, place)
         started = anyio.current_time()
         try:
-            ending = await self._workshop.pool.run(assignment, host)
+            try:
+                ending = await self._workshop.pool.run(assignment, host)
+            finally:
+                self.spent = conversation.spent
+                with anyio.CancelScope(shield=True):
+                    await conversation.keep()
         except OnepenError as e:
             return self._unasked(spawn.attempt, e, conversation, round(anyio.current_time() - started, 3))
         if conversation.refusal is not None and not isinstance(ending, Stopped):

@@ -2,16 +2,22 @@
 
 Model, tools, system blocks and limits are the orchestrator's own: a worker adds user messages only, and has to answer
 each tool call of the last reply exactly once. A call that gave no whole reply is stored, too, with what it used.
+
+A reply is synced before anybody sees it, and the lines before it with it; what stands there without a reply is worth
+nothing after a power cut, and is not waited for. `keep` waits for the lines behind the last reply.
 """
 
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from ...subagents.host import RequestRefused
 from ...subagents.messages import Message, ToolResult, block_dict, message_dict, parse_blocks, parse_message, told_apart
-from ...subagents.model import LostCall, ModelReply, ModelRequest, OnLost, ToolSpec
-from .transcript import REFUSAL, Spent, lost_dict, reply_dict, write_line
+from ...subagents.model import LostCall, ModelReply, ModelRequest, OnLost, Shas, ToolSpec
+from ..premises import append_aside, append_line, sync_aside
+from .transcript import REFUSAL, Spent, lost_dict, rendered, reply_dict
 
 MAX_TOKENS = 8_192
 
@@ -60,23 +66,13 @@ class Conversation:
         self._max_tokens = max_tokens
         self._stored = stored or {}
         self._messages: list[Message] = []
+        self._shas: Shas | None = None
         self.replies = 0
         self.reused = 0
         self.refusal: str | None = None
         self.spent = Spent()
-        self._write(
-            {
-                "kind": "prefix",
-                "model": prefix.model,
-                "agent": agent,
-                "system": list(prefix.system),
-                "tools": [tool.as_dict() for tool in prefix.tools],
-                "sha": prefix.sha,
-                "max_tokens": max_tokens,
-                "turns": turns,
-                **({} if prefix.tool_choice is None else {"tool_choice": prefix.tool_choice}),
-            }
-        )
+        append_line(self._path, _first_line(prefix, agent, max_tokens, turns), sync=False)
+        self._open = True  # lines are on their way to the disk
 
     async def reply(self, delta: Sequence[Message], prefix_sha: str) -> ModelReply:
         """The model's next words; raises RequestRefused for anything but the continuation of this conversation."""
@@ -89,14 +85,19 @@ class Conversation:
         reason = not_an_extension(self._messages, delta)
         if reason is not None:
             raise RequestRefused(reason)
-        delta = tuple(parse_message(message_dict(message)) for message in delta)
+        delta = tuple(map(_well_formed, delta))
         request = self._request((*self._messages, *delta))
-        sha = request.sha()
+        if self._shas is None:
+            self._shas = Shas(request)
+        self._shas.add(*delta)
+        sha = self._shas.sha()
         self._write({"kind": "request", "sha": sha, "messages": [message_dict(m) for m in delta]})
         self._messages = list(request.messages)
         known = self._stored.get(sha)
         answer = known if known is not None else _whole(await self._ask(request, self._lost), self._messages)
-        self._write({"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer)})
+        line = {"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer)}
+        await append_aside(self._path, rendered(line))
+        self._open = False
         if known is None:
             self.spent = self.spent.with_reply(answer)
         else:
@@ -105,16 +106,17 @@ class Conversation:
         if answer.stop_reason == REFUSAL:
             self.refusal = "; ".join(filter(str.strip, (answer.message.text, answer.details)))
         self._messages.append(answer.message)
+        self._shas.add(answer.message)
         return answer
 
     def first(self, message: Message) -> ModelRequest:
         """The request that a conversation which begins with `message` begins with."""
-        return self._request((parse_message(message_dict(message)),))
+        return self._request((_well_formed(message),))
 
     def begin_afresh(self, why: str) -> None:
         """Have nothing that was said until now be used again, by this attempt or a later one."""
         self._stored = {}
-        self._write({"kind": "afresh", "reason": why})
+        self._write({"kind": "afresh", "reason": why}, sync=True)
 
     def _request(self, messages: tuple[Message, ...]) -> ModelRequest:
         return ModelRequest(
@@ -127,22 +129,62 @@ class Conversation:
             tool_choice=self._prefix.tool_choice,
         )
 
+    async def keep(self) -> None:
+        """Waits until all lines are on the disk."""
+        if self._open:
+            await sync_aside((self._path,))
+            self._open = False
+
     def _lost(self, lost: LostCall) -> None:
-        self._write({"kind": "lost", **lost_dict(lost)})
+        self._write({"kind": "lost", **lost_dict(lost)}, sync=True)
         self.spent = self.spent.with_lost(lost)
 
     def note_tool(self, name: str, given: Mapping[str, object], content: str, shown: Iterable[str]) -> None:
         """Stores what the orchestrator itself answered, and which files the answer showed."""
         self._write({"kind": "tool", "name": name, "input": dict(given), "content": content, "shown": sorted(shown)})
 
-    def _write(self, line: Mapping[str, object]) -> None:
-        write_line(self._path, line)
+    def _write(self, line: Mapping[str, object], *, sync: bool = False) -> None:
+        append_line(self._path, rendered(line), sync=sync)
+        self._open = not sync
+
+
+@lru_cache(maxsize=16)
+def _first_line(prefix: Prefix, agent: str, max_tokens: int, turns: int) -> str:
+    """The prefix as the transcript tells it; many conversations have the same."""
+    return rendered(
+        {
+            "kind": "prefix",
+            "model": prefix.model,
+            "agent": agent,
+            "system": list(prefix.system),
+            "tools": [tool.as_dict() for tool in prefix.tools],
+            "sha": prefix.sha,
+            "max_tokens": max_tokens,
+            "turns": turns,
+            **({} if prefix.tool_choice is None else {"tool_choice": prefix.tool_choice}),
+        }
+    )
 
 
 def _whole(reply: ModelReply, before: Sequence[Message]) -> ModelReply:
     """The reply as every file and each later request can hold it: no halves of characters, ids that are told apart."""
-    blocks = parse_blocks([block_dict(block) for block in reply.content])
+    plain = [block_dict(block) for block in reply.content]
+    blocks = reply.content if _encodes(plain) else parse_blocks(plain)
     return replace(reply, content=told_apart(blocks, (use.id for message in before for use in message.tool_uses)))
+
+
+def _well_formed(message: Message) -> Message:
+    """The message without halves of characters, which nearly none has."""
+    plain = message_dict(message)
+    return message if _encodes(plain) else parse_message(plain)
+
+
+def _encodes(plain: object) -> bool:
+    try:
+        json.dumps(plain, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def not_an_extension(messages: Sequence[Message], delta: Sequence[Message]) -> str | None:

@@ -17,14 +17,16 @@ from ...staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
 from ...staging.secret import Held
 from ..commit import Scribe
 from ..pens import WAIT, OwnPen, Pens
-from ..premises import own
+from ..premises import own, sync_aside
 from ..review.reviewer import Reviewer
 from ..review.reviewfile import write_review
 from ..settings.redact import Known
+from ..usage import book
 from ..witness import Witness
-from .dossier import EVERYWHERE, Dossier, Scope, added, find_draft, find_task, open_dossier
-from .driver import book_attempt, book_reviews
-from .plan import DraftState
+from .dossier import EVERYWHERE, Dossier, Scope, added, find_draft, find_task
+from .driver import attempt_booking, review_bookings
+from .journal import Entry, Journal
+from .plan import DraftState, replay
 
 
 class Desk:
@@ -70,25 +72,35 @@ class Desk:
         return Reviewer(self.view, space, lambda: self.clock.now().date(), self.held, history)
 
     def make(self, space: Space, sheet: TaskSheet, inputs: Sequence[Path]) -> tuple[Dossier, tuple[str, ...]]:
-        """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task.
+        """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task. See `keep`.
 
         Gives the dossier and a message for each input left out; raises NoSuchInput, LinkLeadsOut or an OSError.
         """
         folder = TaskFolder(own(space, f"staging/{sheet.task}"))
         files.make_folder(folder.path, within=space.root)
         copied, left_out = copy_inputs(folder, inputs)
-        files.create_exclusive(folder.sheet_file, render_sheet(replace(sheet, inputs=copied)).encode(), sync=True)
-        dossier = open_dossier(space, sheet.task, self.clock)
-        dossier.journal.append(added(sheet))
-        return dossier, left_out
+        sheet = replace(sheet, inputs=copied)
+        files.create_exclusive(folder.sheet_file, render_sheet(sheet).encode())
+        journal = Journal(folder.run_journal, self.clock, space.path(f"staging/{sheet.task}/run.jsonl"))
+        event = added(sheet)
+        size = journal.append(event, sync=False)
+        entries = (Entry(sheet.created, event),)
+        return Dossier(space, sheet, folder, replay([event]), entries, (), journal, size=size), left_out
+
+    async def keep(self, made: Sequence[Dossier]) -> None:
+        """Waits until new tasks are on the disk."""
+        await sync_aside(
+            path for one in made for path in (one.folder.sheet_file, one.folder.run_journal, one.folder.path)
+        )
 
     def book(self, dossier: Dossier, attempt: int) -> None:
         """Books what an attempt cost whose end nobody saw."""
-        book_attempt(dossier, attempt, self.clock, 0.0)
+        book(dossier.space, attempt_booking(dossier, attempt, 0.0), self.clock.now())
 
     def book_reviews(self, dossier: Dossier, attempt: int) -> None:
         """Books what reviews of its drafts cost whose end nobody saw."""
-        book_reviews(dossier, attempt, self.clock)
+        for booking in review_bookings(dossier, attempt):
+            book(dossier.space, booking, self.clock.now())
 
     def note_review(self, dossier: Dossier) -> tuple[str, ...]:
         """Writes the task's review.md anew; a notice when that failed."""

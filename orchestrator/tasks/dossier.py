@@ -79,6 +79,12 @@ class Dossier:
         size = now.size + now.journal.append(event)
         return replace(now.knowing(event), size=size).refreshed()
 
+    async def happened_aside(self, event: Event) -> "Dossier":
+        """The same, and others go on while it is waited for the disk; what they add meanwhile is in it, too."""
+        now = self.refreshed()
+        size = now.size + await now.journal.append_aside(event)
+        return replace(now.knowing(event), size=size).refreshed()
+
     def refreshed(self) -> "Dossier":
         """This dossier with what others have added to the journal since; itself when nothing was."""
         if not self.journal.grown(self.size):

@@ -7,7 +7,7 @@ A task is seen through by one driver at a time. Whoever wants it to go on meanwh
 the driver at work reads the journal before each decision.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,7 +31,7 @@ from ..review.reviewfile import write_review
 from ..review.ruling import Opinion, ruling
 from ..settings.models import Models
 from ..stop import StopSign
-from ..usage import Booking, book
+from ..usage import Booking
 from .attempt import Attempt
 from .atwork import AtWork
 from .dossier import Dossier
@@ -55,8 +55,9 @@ class _Running:
     dossier: Dossier
     at_work: AtWork = field(default_factory=AtWork)
 
-    def happened(self, event: Event) -> None:
-        self.dossier = self.dossier.happened(event)
+    async def happened(self, event: Event) -> None:
+        with anyio.CancelScope(shield=True):  # what is told to the journal is known here, whoever gives up meanwhile
+            self.dossier = await self.dossier.happened_aside(event)
 
     def refresh(self) -> None:
         self.dossier = self.dossier.refreshed()
@@ -192,9 +193,9 @@ class Driver:
                     task.dossier, failure = task.dossier.happened_already(event, came.commit)
                     self.notices += failure
                 else:
-                    task.happened(event)
+                    await task.happened(event)
             case Stop(attempt=attempt):
-                task.happened(AttemptLost(attempt, "it was cancelled"))
+                await task.happened(AttemptLost(attempt, "it was cancelled"))
             case AskPerson():
                 raise AssertionError("a person is asked by commands, never by the driver")
 
@@ -215,7 +216,7 @@ class Driver:
                 examined, verdict = now, Escalated(CHECKS, now.bound, f"a person decides: {moved} to a model")
         by = "the checks" if verdict.reviewer == CHECKS else verdict.reviewer
         self._say(task.dossier, f"{draft.id}: {verdict.word.replace('_', ' ')} by {by}")
-        task.happened(Judged(draft.id, verdict, examined.findings))
+        await task.happened(Judged(draft.id, verdict, examined.findings))
 
     async def _opinion(self, dossier: Dossier, draft: DraftState, examined: Examined) -> Opinion:
         """What the reviewing model says; whatever keeps it from speaking is no consent."""
@@ -226,7 +227,9 @@ class Driver:
                 lambda e: Opinion(judged_by(dossier.sheet.model), "none", _told(e)),
             )
         finally:
-            book_reviews(dossier, draft.attempt, self._clock)
+            with anyio.CancelScope(shield=True):
+                for booking in review_bookings(dossier, draft.attempt):
+                    await self._workshop.cashbook(dossier.space).add(booking, self._clock.now())
 
     async def _asked(self, dossier: Dossier, draft: DraftState, examined: Examined) -> Opinion:
         appointed = self._judging(dossier)
@@ -242,7 +245,7 @@ class Driver:
         definition = self._agents(dossier.sheet.agent)
         served = self._models(dossier.sheet.model, definition, dossier.space.client)
         account = self._accounts(dossier, definition.id)
-        task.happened(AttemptStarted(spawn.attempt))
+        await task.happened(AttemptStarted(spawn.attempt))
         self._say(dossier, f"attempt {spawn.attempt} started")
         attempt = Attempt(
             self._workspace,
@@ -260,9 +263,9 @@ class Driver:
             with task.at_work.ended_by(stop):
                 event = await _within(attempt.run(spawn), lambda e: AttemptFailed(spawn.attempt, _told(e), again=False))
         except anyio.get_cancelled_exc_class():
-            self._ended(task, AttemptLost(spawn.attempt, "it was stopped"))
+            await self._ended(task, AttemptLost(spawn.attempt, "it was stopped"), attempt.spent)
             raise
-        self._ended(task, event)
+        await self._ended(task, event, attempt.spent)
 
     async def _may_start(self, task: _Running) -> bool:
         """Waits while workers crash one after the other; False where it was cancelled or stopped meanwhile."""
@@ -283,11 +286,14 @@ class Driver:
         task.refresh()
         return passed
 
-    def _ended(self, task: _Running, event: AttemptEvent) -> None:
+    async def _ended(self, task: _Running, event: AttemptEvent, spent: Spent | None) -> None:
+        """What it cost is on the disk before its end is journalled, so that it is never forgotten."""
         crashed = None if isinstance(event, AttemptLost) else isinstance(event, AttemptFailed) and event.again
         self._workshop.gate.ended(task.dossier.task, crashed=crashed, reason=getattr(event, "reason", ""))
-        book_attempt(task.dossier, event.attempt, self._clock, getattr(event, "seconds", 0.0))
-        task.happened(event)
+        booking = attempt_booking(task.dossier, event.attempt, getattr(event, "seconds", 0.0), spent)
+        with anyio.CancelScope(shield=True):
+            await self._workshop.cashbook(task.dossier.space).add(booking, self._clock.now())
+            await task.happened(event)
         if isinstance(event, AttemptFailed):
             self._say(task.dossier, f"attempt {event.attempt} failed: {event.reason}")
 
@@ -298,25 +304,24 @@ class Driver:
         return self._reviewers[space.prefix]
 
 
-def book_attempt(dossier: Dossier, attempt: int, clock: Clock, seconds: float) -> None:
-    """Books what an attempt cost, by its transcript; once, however often it is called."""
+def attempt_booking(dossier: Dossier, attempt: int, seconds: float, spent: Spent | None = None) -> Booking:
+    """What an attempt cost: by its transcript, unless who saw it through says so."""
     sheet = dossier.sheet
-    spent = spent_in(read_transcript(dossier.folder.transcript(attempt)))
+    if spent is None:
+        spent = spent_in(read_transcript(dossier.folder.transcript(attempt)))
     usage, cost = spent.usage, spent.cost_usd
-    booking = Booking(dossier.task, attempt, sheet.agent, sheet.model, usage, cost, seconds, lost=spent.lost)
-    book(dossier.space, booking, clock.now())
+    return Booking(dossier.task, attempt, sheet.agent, sheet.model, usage, cost, seconds, lost=spent.lost)
 
 
-def book_reviews(dossier: Dossier, attempt: int, clock: Clock) -> None:
-    """Books what each review of an attempt's drafts cost, by its conversation; once, however often it is called."""
+def review_bookings(dossier: Dossier, attempt: int) -> Iterator[Booking]:
+    """What each review of an attempt's drafts cost, by its conversation."""
     for k in dossier.folder.reviews(attempt):
         lines = read_transcript(dossier.folder.review(attempt, k))
         spent = spent_in(lines)
         if spent != Spent():
             model = str(lines[0].get("model", ""))
             usage, cost, lost = spent.usage, spent.cost_usd, spent.lost
-            booking = Booking(dossier.task, attempt, REVIEWER, model, usage, cost, role="review", k=k, lost=lost)
-            book(dossier.space, booking, clock.now())
+            yield Booking(dossier.task, attempt, REVIEWER, model, usage, cost, role="review", k=k, lost=lost)
 
 
 async def _within(work: Awaitable[T], otherwise: Callable[[Exception], T]) -> T:

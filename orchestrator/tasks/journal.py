@@ -13,7 +13,7 @@ ignores here: of two approvals the first stands.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -27,7 +27,7 @@ from ...memory.problem import Problem
 from ...memory.wording import in_words, key_of
 from ...staging.finding import Finding
 from ...staging.verdict import VerdictUnreadable, parse_verdict, verdict_json
-from ..premises import append_line
+from ..premises import append_aside, append_line
 from .events import AttemptEvent, DraftEvent, Event, Judged, Rebuilt, TaskEvent
 
 VERSION = 1
@@ -70,10 +70,16 @@ class Journal:
         self.clock = clock
         self.shown = shown_path or str(path)
 
-    def append(self, event: Event) -> int:
+    def append(self, event: Event, *, sync: bool = True) -> int:
         """Adds one event, synced when this returns, and says by how many bytes the file grew."""
         line = event_line(event, self.clock.now())
-        append_line(self.path, line)
+        append_line(self.path, line, sync=sync)
+        return len(line.encode()) + 1
+
+    async def append_aside(self, event: Event) -> int:
+        """The same, without keeping others waiting."""
+        line = event_line(event, self.clock.now())
+        await append_aside(self.path, line)
         return len(line.encode()) + 1
 
     def grown(self, size: int) -> bool:
@@ -100,11 +106,11 @@ class Journal:
 
 def event_line(event: Event, at: datetime) -> str:
     """The journal's line for an event, without the line end."""
-    fields = asdict(event)
+    fields = dict(vars(event))
     if isinstance(event, Judged):
         fields["verdict"] = verdict_json(event.verdict)
     head = {"v": VERSION, "at": at.isoformat(timespec="milliseconds"), "event": _WORDS[type(event)]}
-    return json.dumps({**head, **fields}, ensure_ascii=False)
+    return json.dumps({**head, **fields}, ensure_ascii=False, default=vars)
 
 
 def mark_of(kind: type) -> bytes:

@@ -34,9 +34,12 @@ class Unwritten(Journal):
         super().__init__(path, clock)
         self.added: list[Event] = []
 
-    def append(self, event: Event) -> int:
+    def append(self, event: Event, *, sync: bool = True) -> int:
         self.added.append(event)
         return 0
+
+    async def append_aside(self, event: Event) -> int:
+        return self.append(event)
 
     def grown(self, size: int) -> bool:
         return False
@@ -72,6 +75,9 @@ class RehearsalDesk(Desk):
         entries = (Entry(sheet.created, event),)
         journal = Unwritten(folder.run_journal, self.clock)
         return Dossier(space, replace(sheet, inputs=names), folder, replay([event]), entries, (), journal), left_out
+
+    async def keep(self, made: Sequence[Dossier]) -> None:
+        """Nothing is on its way to the disk."""
 
     def book(self, dossier: Dossier, attempt: int) -> None:
         """What it cost is booked by the real run."""

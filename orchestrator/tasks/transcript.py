@@ -1,4 +1,4 @@
-"""transcript.jsonl of an attempt: the conversation line by line, each synced before it was acted upon.
+"""transcript.jsonl of an attempt: the conversation line by line, each reply synced before it was acted upon.
 
 {"kind": "prefix", …}    model, system blocks, tools and limits as sent; the first line
 {"kind": "request", …}   what the worker added to the conversation, and the hash of the whole request
@@ -10,18 +10,18 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...memory.exam.records import is_record
 from ...memory.fence import inside
 from ...subagents.messages import BadMessage, Message, ToolResult, ToolUse, block_dict, parse_blocks, parse_message
 from ...subagents.model import LostCall, ModelReply, Usage
-from ..premises import append_line
 
 VERSION = 1
 INPUTS = "inputs/"
+_FIRST = f'{{"v": {VERSION}, "kind": "prefix"'
 _PAGE = re.compile(r"([^\n]*), lines \d+-\d+ of \d+\n")
 REFUSAL = "refusal"
 """The API's word for a reply by which a model refuses to go on."""
@@ -57,9 +57,9 @@ def spent_in(lines: Iterable[Mapping[str, object]]) -> Spent:
     return spent
 
 
-def write_line(path: Path, line: Mapping[str, object]) -> None:
-    """Adds a line, synced when this returns."""
-    append_line(path, json.dumps({"v": VERSION, **line}, ensure_ascii=False))
+def rendered(line: Mapping[str, object]) -> str:
+    """A line as it is written, without the line end."""
+    return json.dumps({"v": VERSION, **line}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def is_of_commands(use: ToolUse) -> bool:
 
 def shows_inputs(transcript: Path) -> bool:
     """Whether the attempt saw anything of the task's inputs, by its own reading or in a search."""
-    lines = read_transcript(transcript)
+    lines = read_transcript(transcript, _perhaps_shows)
     return _calls(lines, "read_input") or any(
         line.get("kind") == "tool" and any(str(path).startswith(INPUTS) for path in _list(line.get("shown")))
         for line in lines
@@ -142,7 +142,7 @@ def shows_inputs(transcript: Path) -> bool:
 
 def ran_commands(transcript: Path) -> bool:
     """Whether the attempt called for a command; what one printed doesn't say what it had read."""
-    return _calls(read_transcript(transcript), "run_command")
+    return _calls(read_transcript(transcript, _perhaps_ran), "run_command")
 
 
 def _calls(lines: Iterable[Mapping[str, object]], tool: str) -> bool:
@@ -189,14 +189,23 @@ def has_begun(transcript: Path) -> bool:
     return b"\n" in transcript.read_bytes()
 
 
-def read_transcript(path: Path) -> tuple[Mapping[str, object], ...]:
-    """The lines of a transcript that can be read; () when there is none."""
+def _perhaps_shows(line: str) -> bool:
+    """Whether a line is worth a look; the first line, by far the longest, has the words and shows nothing."""
+    return ('"read_input"' in line or INPUTS in line) and not line.startswith(_FIRST)
+
+
+def _perhaps_ran(line: str) -> bool:
+    return '"run_command"' in line and not line.startswith(_FIRST)
+
+
+def read_transcript(path: Path, wanted: Callable[[str], bool] = bool) -> tuple[Mapping[str, object], ...]:
+    """The lines of a transcript that can be read, of those that are `wanted`; () when there is none."""
     try:
         text = path.read_bytes().decode(errors="replace")
     except FileNotFoundError:
         return ()
     lines: list[Mapping[str, object]] = []
-    for line in text.split("\n"):
+    for line in filter(wanted, text.split("\n")):
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
@@ -224,7 +233,7 @@ def reply_dict(reply: ModelReply) -> dict[str, object]:
     return {
         "content": [block_dict(block) for block in reply.content],
         "stop_reason": reply.stop_reason,
-        "usage": asdict(reply.usage),
+        "usage": vars(reply.usage),
         "cost_usd": reply.cost_usd,
         "model": reply.model,
         **({"details": reply.details} if reply.details else {}),
@@ -232,7 +241,7 @@ def reply_dict(reply: ModelReply) -> dict[str, object]:
 
 
 def lost_dict(lost: LostCall) -> dict[str, object]:
-    return {"reason": lost.reason, "usage": asdict(lost.usage), "cost_usd": lost.cost_usd}
+    return {"reason": lost.reason, "usage": vars(lost.usage), "cost_usd": lost.cost_usd}
 
 
 def _reply_of(line: Mapping[str, object]) -> ModelReply | None:

@@ -22,7 +22,6 @@ from ..commit import Scribe
 from ..door import INSIST, refuse
 from ..errors import BadRequest
 from ..gateway.account import Account
-from ..gateway.spent import spent_on
 from ..premises import own
 from ..requests import DelegateRequest
 from ..results import DelegateResult, TaskView
@@ -36,7 +35,7 @@ from ..settings.trust import InForce, allowed, believed, not_allowed
 from ..settings.workers import NoSuchWorker, employed
 from ..stop import StopSign
 from ..usage import place as usage_place
-from ..usage import totals
+from ..usage import total
 from ..views import draft_view, task_view
 from .desk import Desk
 from .dossier import Dossier, place_attempt
@@ -91,6 +90,7 @@ class Work:
         self._say = say
         self._stop = stop
         self._made = made
+        self._reviewers: dict[str, Reviewer] = {}
 
     async def delegate(self, request: DelegateRequest) -> DelegateResult:
         space = self._workspace.space(request.client)
@@ -107,6 +107,7 @@ class Work:
                 dossier, left = self._desk.make(space, sheet, request.inputs)
                 made.append(dossier)
                 left_out[dossier.task] = left
+            await self._desk.keep(made)
             if self._made is not None:
                 self._made(tuple(self._view_of(dossier, left_out[dossier.task]) for dossier in made))
             done, notices = await self._run(scribe, made)
@@ -293,7 +294,7 @@ class Work:
         limits, budget = self._workspace.settings.limits, dossier.state.budget_usd
         own, raised = self._setup.caps, self._force.raised
         caps = caps_in_force(limits, own, raised=raised, budget_usd=budget)
-        spent = spent_on(dossier.space, dossier.task)
+        spent = self._workshop.cashbook(dossier.space).spent_on(dossier.task)
         return Account(dossier.space.client, dossier.task, agent, caps, spent, ceiling(limits, own, raised=raised))
 
     def _judging(self, dossier: Dossier) -> Appointed:
@@ -337,14 +338,21 @@ class Work:
                 yield notice
 
     def _reviewer(self, space: Space) -> Reviewer:
-        """A reviewer that asks what this process knows of the space's history."""
-        return self._desk.reviewer(space, self._workshop.histories.setdefault(space.prefix, Followed(space)))
+        """One for each space, so that what was examined a moment ago needn't be examined again.
+
+        It asks what this process knows of the space's history.
+        """
+        if space.prefix not in self._reviewers:
+            history = self._workshop.histories.setdefault(space.prefix, Followed(space))
+            self._reviewers[space.prefix] = self._desk.reviewer(space, history)
+        return self._reviewers[space.prefix]
 
     def _view_of(self, dossier: Dossier, left_out: tuple[str, ...]) -> TaskView:
         reviewer = self._reviewer(dossier.space)
         drafts = tuple(draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
         alive = dossier.task in self._workshop.at_work
-        view = task_view(dossier, drafts, totals(dossier.space), alive=alive, left_out=left_out)
+        booked = {str(dossier.task): total(self._workshop.cashbook(dossier.space).of_task(dossier.task))}
+        view = task_view(dossier, drafts, booked, alive=alive, left_out=left_out)
         return foretold(dossier, view) if self._desk.rehearsed else view
 
 

@@ -7,7 +7,9 @@ import anyio
 
 from ...memory.follow import Followed
 from ...memory.ids import TaskId
+from ...memory.workspace import Space
 from ...subagents.room import AT_ONCE
+from ..cashbook import Cashbook
 from .atwork import AtWork
 from .startgate import StartGate
 
@@ -22,7 +24,8 @@ class Workshop:
 
     `at_work` holds the tasks that a driver is seeing through.
 
-    `talking` holds the chats that are answering a message, `histories` what is known of each space's history.
+    `talking` holds the chats that are answering a message, `histories` what is known of each space's history,
+    `cashbooks` what is known of its bookings.
     """
 
     pool: "Pool"
@@ -32,3 +35,7 @@ class Workshop:
     at_work: dict[TaskId, AtWork] = field(default_factory=dict)
     talking: set[str] = field(default_factory=set)
     histories: dict[str, Followed] = field(default_factory=dict)
+    cashbooks: dict[str, Cashbook] = field(default_factory=dict)
+
+    def cashbook(self, space: Space) -> Cashbook:
+        return self.cashbooks.setdefault(space.prefix, Cashbook(space))

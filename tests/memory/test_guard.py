@@ -1,5 +1,6 @@
 import os
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onepen.memory import guard
-from onepen.memory.guard import UnsafeFile, list_beneath, read_beneath
+from onepen.memory.guard import UnsafeFile, leads_straight, list_beneath, read_beneath
 
 LIMIT = 1 << 20
 
@@ -177,11 +178,27 @@ def test_a_hard_link_that_drops_its_own_name_once_opened_is_refused(
     os.link(secret, root / "draft.md")
     check = guard._check_plain
 
-    def drop_then_check(fd: int, relative: str, *, one_link: bool) -> None:
+    def drop_then_check(fd: int, relative: str, *, one_link: bool) -> os.stat_result:
         (root / "draft.md").unlink(missing_ok=True)
-        check(fd, relative, one_link=one_link)
+        return check(fd, relative, one_link=one_link)
 
     monkeypatch.setattr(guard, "_check_plain", drop_then_check)
     with pytest.raises(UnsafeFile) as caught:
         read_beneath(root, "draft.md", max_bytes=LIMIT)
     assert caught.value.kind == "missing"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is told at once")
+def test_a_path_leads_straight_unless_a_part_of_it_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/file").write_text("x")
+    (tmp_path / "way").symlink_to("folder")
+    (tmp_path / "folder/link").symlink_to("file")
+    (tmp_path / "folder/loose").symlink_to("nowhere")
+    real = tmp_path.resolve()
+    assert leads_straight(real / "folder/file") is True
+    assert leads_straight(real / "folder") is True
+    assert leads_straight(real / "way/file") is False
+    assert leads_straight(real / "folder/link") is False
+    assert leads_straight(real / "folder/loose") is False
+    assert leads_straight(real / "folder/none") is None

@@ -9,8 +9,9 @@ import pytest
 
 from onepen.memory.ids import ClientId
 from onepen.memory.workspace import Space
+from onepen.orchestrator.cashbook import Cashbook
 from onepen.orchestrator.gateway.account import Amount
-from onepen.orchestrator.gateway.spent import spent, spent_on
+from onepen.orchestrator.gateway.spent import spent
 from onepen.orchestrator.results import UsageTotals
 from onepen.orchestrator.usage import Booking, book, bookings, totals
 from onepen.subagents.model import Usage
@@ -48,8 +49,8 @@ def test_what_has_no_known_price_takes_nothing_off_what_has_one(tmp_path: Path) 
     book(space, booking(cost=0.5), NOW)
     book(space, booking(attempt=2, cost=None), NOW)
     book(space, booking("t2", cost=0.25), NOW)
-    assert spent_on(space, "t1") == Amount(0.5, 18)
-    assert spent_on(space, "t3") == Amount()
+    assert Cashbook(space).spent_on("t1") == Amount(0.5, 18)
+    assert Cashbook(space).spent_on("t3") == Amount()
 
 
 def test_lines_that_a_merge_doubled_count_once_and_others_are_passed_over(tmp_path: Path) -> None:

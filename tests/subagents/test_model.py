@@ -3,8 +3,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.subagents.messages import Text, ToolUse, user
-from onepen.subagents.model import ModelReply, ModelRequest, ToolSpec, Usage
+from onepen.subagents.messages import Message, Text, ToolUse, user
+from onepen.subagents.model import ModelReply, ModelRequest, Shas, ToolSpec, Usage
 
 REQUEST = ModelRequest(
     model="m",
@@ -54,3 +54,25 @@ def test_the_prompt_is_what_was_cached_and_what_was_not() -> None:
 def test_a_reply_is_a_message_of_the_assistant() -> None:
     reply = ModelReply((Text("a"), ToolUse("1", "search", {})), "tool_use", Usage(), "m")
     assert (reply.message.role, reply.message.content) == ("assistant", reply.content)
+
+
+MESSAGES = st.lists(
+    st.builds(
+        Message,
+        st.sampled_from(["user", "assistant"]),
+        st.lists(st.builds(Text, st.text(st.characters(exclude_categories=["Cs"])))).map(tuple),
+    ),
+    max_size=4,
+)
+
+
+@given(MESSAGES, st.sampled_from([None, "verdict"]), st.text())
+def test_the_sha_of_a_growing_conversation_is_that_of_its_request(
+    messages: list[Message], choice: str | None, system: str
+) -> None:
+    tool = ToolSpec("search", "Find ü.", {"type": "object", "b": 1, "a": [2]})
+    request = ModelRequest("m", (system,), (tool,), (), 5, "writer", choice)
+    shas = Shas(request)
+    for k, message in enumerate(messages, 1):
+        shas.add(message)
+        assert shas.sha() == replace(request, messages=tuple(messages[:k])).sha()
