@@ -186,7 +186,11 @@ def append(
     Raises FileMovedOn when the size is another one (nothing was written) or when the name points to another file
     afterwards (`data` went into the one that is gone); OSError when the disk refuses, and then what was added is cut.
     """
-    with _named(path), _opened_to_append(path, moved_is_gone, disk) as fd:
+    if not os.path.lexists(path):
+        if moved_is_gone and not path.parent.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        make_folder(path.parent, disk=disk)
+    with _named(path), _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, disk) as fd:
         size = os.fstat(fd).st_size
         if expect_size is not None and size != expect_size:
             raise FileMovedOn(path, f"has {size} bytes, {expect_size} were expected")
@@ -469,23 +473,6 @@ def read_all(fd: int, size: int) -> bytes:
 @contextmanager
 def _opened(path: Path, flags: int, disk: Disk) -> Iterator[int]:
     fd = disk.open(path, flags)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-@contextmanager
-def _opened_to_append(path: Path, moved_is_gone: bool, disk: Disk) -> Iterator[int]:
-    """The file, made if it is missing: nearly always it is there, and then nothing else has to be asked."""
-    flags = os.O_RDWR | os.O_APPEND
-    try:
-        fd = disk.open(path, flags)
-    except FileNotFoundError:
-        if moved_is_gone and not path.parent.parent.is_dir():
-            raise
-        make_folder(path.parent, disk=disk)
-        fd = disk.open(path, flags | os.O_CREAT)
     try:
         yield fd
     finally:

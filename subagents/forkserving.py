@@ -64,9 +64,12 @@ def serve(orders: socket.socket, warden: int) -> int:
 
 
 def warm() -> None:
-    """Import what workers need, and settle the memory that they will share."""
+    """Import what workers need, rehearse, and settle the memory that they will share."""
     for name in _NEEDED:
         importlib.import_module(name)
+    from .practice import practise
+
+    practise()
     gc.disable()  # a collection would write to pages that workers share
     gc.collect()
     gc.freeze()
