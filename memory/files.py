@@ -187,9 +187,7 @@ def append(
     afterwards (`data` went into the one that is gone); OSError when the disk refuses, and then what was added is cut.
     """
     if not os.path.lexists(path):
-        if moved_is_gone and not path.parent.parent.is_dir():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-        make_folder(path.parent, disk=disk)
+        make_folder(path.parent, within=path.parent.parent if moved_is_gone else None, disk=disk)
     with _named(path), _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, disk) as fd:
         size = os.fstat(fd).st_size
         if expect_size is not None and size != expect_size:
