@@ -36,8 +36,7 @@ class Herd:
                     changed = self._changed
                     with anyio.move_on_after(seconds if isfinite(seconds) else None):
                         await changed.wait()
-        now = anyio.current_time()
-        return self._warmth.take(self._warmth.beginnings(request, model, now), now)
+        return self._warmth.take(request, model, anyio.current_time())
 
     def went_out(self, turn: Turn) -> None:
         self._warmth.went_out(turn, anyio.current_time())

@@ -35,8 +35,13 @@ class Marks:
         return len(self.system) + len(self.messages)
 
 
-def marks(system: int, messages: Sequence[Message]) -> Marks:
-    """The marks for so many system blocks and these messages; what has no words, or can't be marked, is passed over."""
+def marks(system: int, messages: Sequence[Message], *, once: bool = False) -> Marks:
+    """The marks for so many system blocks and these messages; what has no words, or can't be marked, is passed over.
+
+    With `once` the conversation will not go on.
+    """
+    if once:
+        return Marks(layers(system), frozenset())
     end = _last(messages)
     before = _last(messages[: _asked_before(messages)])
     ends = {place for place in (end, before) if place is not None}

@@ -31,7 +31,10 @@ class Probe:
     def replied(self, place: str, request: ModelRequest, reply: ModelReply) -> None:
         """Whether the reply has what was asked for."""
         usage = reply.usage
-        if usage.prompt_total >= SHORTEST_CACHED and not usage.cache_write and not usage.cache_read:
+        goes_on = (
+            request.tool_choice is None
+        )  # else its conversation has no mark, and its rules may be too short for one
+        if goes_on and usage.prompt_total >= SHORTEST_CACHED and not usage.cache_write and not usage.cache_read:
             self._tell(
                 place,
                 "cache",

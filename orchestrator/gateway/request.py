@@ -18,7 +18,7 @@ def body(request: ModelRequest, model: str) -> dict[str, Any]:
     """
     system = tuple(text for text in request.system if text.strip())
     messages = _sendable(request.messages)
-    placed = marks(len(system), messages)
+    placed = marks(len(system), messages, once=request.tool_choice is not None)
     made: dict[str, Any] = {
         "model": model,
         "max_tokens": request.max_tokens,

@@ -28,11 +28,16 @@ Beginning = tuple[object, ...]
 
 @dataclass
 class Turn:
-    """A call that may go: what it fills the cache with first of all, and when it went out (None: not yet)."""
+    """A call that may go: what it fills the cache with first of all, and when it went out (None: not yet).
+
+    `marked` are about the tokens up to its last mark, None for all of them: a reply without counters says that so many
+    are not cached.
+    """
 
     beginnings: tuple[Beginning, ...] = ()
     fills: tuple[Beginning, ...] = ()
     out_at: float | None = None
+    marked: int | None = None
 
 
 class Warmth:
@@ -47,9 +52,10 @@ class Warmth:
     def beginnings(self, request: ModelRequest, model: str, now: float) -> tuple[Beginning, ...]:
         """The beginnings of a call that others may share, shortest first; without those that are too short to keep."""
         texts = tuple(text for text in request.system if text.strip())
+        tools = tuple((tool.name, tool.description) for tool in request.tools)
         found = []
         for end in sorted(layers(len(texts))):
-            beginning = (model, tuple((tool.name, tool.description) for tool in request.tools), texts[: end + 1])
+            beginning = (model, tools, texts[: end + 1])
             if self._warm(beginning, now) or _tokens(request.tools, texts[: end + 1]) > self._uncached:
                 found.append(beginning)
         return tuple(found)
@@ -58,12 +64,13 @@ class Warmth:
         """Seconds for which a call has to wait at the most, as far as is known; 0: it may go."""
         return max((self._wait(turn, now) for turn in self._others(beginnings, now)), default=0.0)
 
-    def take(self, beginnings: tuple[Beginning, ...], now: float) -> Turn:
+    def take(self, request: ModelRequest, model: str, now: float) -> Turn:
         """Lets a call go; it fills the cache with whatever nobody else does."""
         if len(self._kept) > _MANY:
             self._kept = {beginning: until for beginning, until in self._kept.items() if until > now}
+        beginnings = self.beginnings(request, model, now)
         fills = tuple(b for b in beginnings if not self._warm(b, now) and b not in self._filling)
-        turn = Turn(beginnings, fills)
+        turn = Turn(beginnings, fills, marked=None if request.tool_choice is None else _marked(request))
         self._filling.update(dict.fromkeys(fills, turn))
         return turn
 
@@ -73,15 +80,13 @@ class Warmth:
 
     def began(self, turn: Turn, usage: Usage, now: float) -> None:
         """The reply begins; `usage` is what the server has counted until now."""
-        if usage.prompt_total and not usage.cache_write and not usage.cache_read:
-            self._uncached = max(self._uncached, usage.prompt_total)
-            for beginning in turn.beginnings:
-                self._kept.pop(beginning, None)
-        else:
-            self._kept.update(dict.fromkeys(turn.beginnings, now + LIFE))
         if usage.cache_write:
             self._caches = True
             self._uncached = min(self._uncached, usage.prompt_total - 1)
+        elif usage.prompt_total and not usage.cache_read:
+            self._uncached = max(self._uncached, usage.prompt_total if turn.marked is None else turn.marked)
+        # Kept or not: who waited for this one has nothing more to wait for.
+        self._kept.update(dict.fromkeys(turn.beginnings, now + LIFE))
         self.over(turn)
 
     def over(self, turn: Turn) -> None:
@@ -104,6 +109,11 @@ class Warmth:
 
     def _warm(self, beginning: Beginning, now: float) -> bool:
         return self._kept.get(beginning, -inf) > now
+
+
+def _marked(request: ModelRequest) -> int:
+    """The tokens of a call that is asked once, whose conversation has no mark."""
+    return _tokens(request.tools, request.system)
 
 
 def _tokens(tools: Sequence[ToolSpec], texts: Sequence[str]) -> int:

@@ -89,4 +89,5 @@ def test_no_request_has_more_than_four_and_they_stand_at_the_ends_of_layers(
         assert len(others) == ROUNDS + 2 + 1, "the worker's, and one of the review"
         for seen in others:
             last_three = range(max(0, len(seen.body["system"]) - 3), len(seen.body["system"]))
-            assert placed(seen) == [*(f"system.{k}" for k in last_three), "end"]
+            end = [] if "tool_choice" in seen.body else ["end"]  # a review is asked once: nothing reads what it wrote
+            assert placed(seen) == [*(f"system.{k}" for k in last_three), *end]

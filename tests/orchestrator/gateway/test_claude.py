@@ -246,10 +246,14 @@ def test_what_a_default_costs_is_known_once_the_server_has_said_which_model_it_i
 
 
 def test_what_a_server_lacks_is_told_once(calls: MakeCalls) -> None:
-    long = request(user(Text("x")), tools=(WRITE,), tool_choice="write_draft")
+    free = request(user(Text("x")), tools=(WRITE,))
+    forced = replace(free, tool_choice="write_draft")
     uncached = {"reply": "no tool", "usage": {"input": 900, "cache_write": None, "cache_read": None, "output": 5}}
     call = calls([uncached], models=["own-7b", "own-1b"])
-    call(long, long, long, model="own-7b")
+    call(forced, forced, model="own-7b")
+    assert not any("not cached" in notice for notice in call.notices), "most of a call that is made once has no mark"
+    call.notices.clear()
+    call(free, free, forced, forced, model="own-7b")
     assert [notice.partition(": ")[2].split(":")[0].split(" (")[0] for notice in call.notices] == [
         "not cached",
         "the server doesn't make the model call the tool that it is told to",

@@ -39,6 +39,11 @@ def of(number: int, *, own: str = OWN, **changes: Any) -> ModelRequest:
     return request(user(Text(f"task {number}")), system=(SHARED, INDEX, own), **changes)
 
 
+def review(number: int) -> ModelRequest:
+    """A call that is made once, with rules that are too short for the model's cache."""
+    return request(user(Text(f"{number}" * 90_000)), system=("judge \n" * 350,), tool_choice="verdict")
+
+
 @dataclass
 class Server:
     """A model with a cache: a reply begins after `begins` seconds and is whole after one more.
@@ -187,8 +192,24 @@ def test_a_server_that_counts_no_cache_is_waited_for_once() -> None:
     assert longer.server.came == [0.0, 10.0, *[11.0] * 4], "a longer one may be kept"
 
 
-def test_a_server_that_counts_at_the_end_only() -> None:
-    """At the beginning nobody knows; the first whole reply tells."""
+def test_a_review_whose_rules_are_too_short_says_nothing_of_the_server() -> None:
+    """All of it but its rules is asked once, and has no mark: no counter is no sign for what is longer than those.
+
+    And they are waited for once: one reply after the other would help nobody.
+    """
+    crew = Crew(Server())
+    crew.run(
+        *((review(k), 0.0, None) for k in range(5)),
+        *((of(k), 10.0, None) for k in range(3)),
+        *((review(k), 2 * LIFE, None) for k in range(5)),
+    )
+    assert not any(usage.cache_write or usage.cache_read for usage in crew.server.used[:5])
+    assert crew.server.came == [0.0, *[1.0] * 4, 10.0, 11.0, 11.0, *[2 * LIFE] * 5]
+
+
+@pytest.mark.parametrize(("counted", "next_day"), [(9_000, [1_000.0] * 3), (90, [1_000.0, 1_001.0, 1_001.0])])
+def test_a_server_that_counts_at_the_end_only(counted: int, next_day: list[float]) -> None:
+    """At the beginning nobody knows; the first whole reply tells. One that counts far too few holds up nobody twice."""
 
     class Late(Server):
         async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
@@ -197,11 +218,11 @@ def test_a_server_that_counts_at_the_end_only() -> None:
             await anyio.sleep(1.0)
             listener.counted(Usage())
             await anyio.sleep(1.0)
-            return ModelReply((Text("so"),), "end_turn", Usage(9_000, 0, 0, 5), self.name)
+            return ModelReply((Text("so"),), "end_turn", Usage(counted, 0, 0, 5), self.name)
 
     crew = Crew(Late())
-    crew.run(*((of(k), 0.0, None) for k in range(3)), *((of(k), 1_000.0, None) for k in range(3)))
-    assert crew.server.came == [0.0, 1.0, 1.0, *[1_000.0] * 3]
+    crew.run(*((of(k), at, None) for at in (0.0, 5.0, 1_000.0) for k in range(3)))
+    assert crew.server.came == [0.0, 1.0, 1.0, *[5.0] * 3, *next_day]
 
 
 @pytest.mark.parametrize(("known", "borne"), [(False, UNKNOWN), (True, KNOWN)])

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from onepen.orchestrator.gateway.marks import MOST, marks
 from onepen.orchestrator.gateway.request import body
 from onepen.subagents.messages import Block, Message, Opaque, Text, ToolResult, ToolUse, assistant, user
+from onepen.subagents.model import ToolSpec
 from onepen.testing.messages_api.caching import Cache, Taken
 from onepen.testing.messages_api.marks import marks_fault
 
 from .conftest import request
 
+VERDICT = ToolSpec("verdict", "Judges.", {"type": "object"})
 LAYERS = ("rules \n" * 1000, "index \n" * 500, "own \n" * 300)
 THOUGHT = Opaque({"type": "thinking", "thinking": "hm", "signature": "c2ln"})
 
@@ -80,3 +82,10 @@ def test_a_reply_that_is_carried_on_is_marked_where_it_was_asked_for() -> None:
     """The API ends a turn in the middle, and is sent what it said so far; that can't carry a mark."""
     paused: Any = assistant(*[Opaque({"type": "server_tool_use", "id": str(k)}) for k in range(25)])
     assert marks(3, [user(Text("Task.")), paused]).messages == {(0, 0)}
+
+
+def test_what_is_asked_once_writes_no_conversation() -> None:
+    sent = body(request(user(Text("x" * 9000)), system=LAYERS, tools=(VERDICT,), tool_choice="verdict"), "m")
+    found = Cache(least=0).ask(sent, 0.0)
+    assert found.plain > 2000 and found.written > 3000
+    assert "cache_control" not in sent["messages"][0]["content"][0]
