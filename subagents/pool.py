@@ -6,6 +6,7 @@ with all that it started. What a worker says in another task's or attempt's name
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -19,8 +20,10 @@ from .environment import child_environment
 from .forkserver import OWN, ForkServer
 from .host import Host, RequestRefused
 from .order import Order
+from .sandbox.confine import SandboxFailed
 from .sandbox.confinement import confinement_of
-from .sandbox.level import Level
+from .sandbox.level import Level, NoSandbox, check_confined
+from .sandbox.wrapping import wrapped
 from .supervision import Supervision
 from .workerlog import WorkerLog
 
@@ -79,6 +82,8 @@ class ProcessPool:
         program = assignment.program or self._command
         try:
             child = await self._start(program, assignment)
+        except (NoSandbox, SandboxFailed) as e:
+            return Failed(e.message, None, None, 0.0)
         except OSError as e:
             name = (program or OWN)[0]
             return Failed(f"{name}: the worker could not be started: {e.strerror}", None, None, 0.0)
@@ -94,12 +99,19 @@ class ProcessPool:
             child.kill()
 
     async def _start(self, program: tuple[str, ...], assignment: Assignment) -> Child:
-        confinement = confinement_of(assignment).as_dict() if self._level is not None else None
-        order = Order(child_environment(os.environ), program, confinement)
-        if self._server is not None:
+        level, environment = self._level, child_environment(os.environ)
+        if level is None or (assignment.unsafe and not level.confines):
+            order = Order(environment, program)
+            if self._server is not None:
+                return await self._server.spawn(order)
+            return PlainChild.start(program or OWN, environment)
+        check_confined(level, commands=assignment.commands, program=program, unsafe=assignment.unsafe)
+        confinement = confinement_of(replace(assignment, program=program))
+        order = Order(environment, program, confinement.as_dict())
+        if self._server is not None and level.by_itself:
             return await self._server.spawn(order)
-        command = program or OWN if confinement is None else (*OWN, "--order", order.encode().decode())
-        return PlainChild.start(command, order.environment)
+        command = (*OWN, "--order", order.encode().decode())
+        return PlainChild.start(wrapped(command, confinement, level), environment)
 
     def stop(self, task: TaskId, attempt: int) -> None:
         """End an attempt that runs: its worker is told, gets a moment, and `run` returns Stopped."""

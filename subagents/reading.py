@@ -68,12 +68,27 @@ class Reading:
 
     def text(self, target: Target) -> str | None:
         """The text that a target has now, None if it isn't there; raises UnsafeFile or ToolRefused."""
+        folder, name = self._place(target)
         try:
-            return _decoded(str(target), read_beneath(self._space, str(target), max_bytes=MAX_BYTES))
+            return _decoded(str(target), read_beneath(folder, name, max_bytes=MAX_BYTES))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
         except UnsafeFile as e:
             if e.kind == "missing":
                 return None
-            raise ToolRefused(f"{e.message}; {self._who} read plain files of their own space only") from e
+            raise self._unsafe(target, e.message.removeprefix(f"{shown(name, 200)}: ")) from e
+
+    def _place(self, target: Target) -> tuple[Path, str]:
+        """The folder to read beneath, and the name below it; a sandbox may have laid a shelf over another disk."""
+        shelf, slash, name = str(target).partition("/")
+        if not slash:
+            return self._space, shelf
+        if (self._space / shelf).is_symlink():
+            raise self._unsafe(target, "lies behind a link")
+        return self._space / shelf, name
+
+    def _unsafe(self, target: Target, reason: str) -> ToolRefused:
+        return ToolRefused(f"{shown(str(target), 200)}: {reason}; {self._who} read plain files of their own space only")
 
     def target(self, name: str) -> CardTarget | FileTarget:
         """The card or project file that a name means; raises ToolRefused with near ones if there is none."""

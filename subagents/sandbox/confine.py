@@ -69,13 +69,14 @@ def _rules(confinement: Confinement) -> Iterable[landlock.Rule]:
     system = dict.fromkeys(folders.libraries(), landlock.LOOK)
     if confinement.commands:
         system |= dict.fromkeys((*system, *folders.programs()), landlock.RUN)
-    found = exposed(system, confinement)
+    programs = [path.resolve() for path in confinement.programs]
+    found = exposed((*system, *programs), confinement)
     if found:
         raise MemoryExposed(*found)
     yield from system.items()
     for path in folders.DEVICES:
         yield path, landlock.READ | landlock.WRITE
-    for path in confinement.programs:
+    for path in programs:
         yield path, landlock.RUN
     for path in confinement.read:
         yield path, landlock.LOOK

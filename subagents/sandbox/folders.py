@@ -39,6 +39,13 @@ def programs() -> tuple[Path, ...]:
     return _resolved([*_PROGRAMS, *prefixes, f"{sys.prefix}/pyvenv.cfg", *_TEXTS, *_NAMES])
 
 
+@cache
+def interpreter() -> tuple[Path, ...]:
+    """What it takes to start the interpreter: where it is said to lie, a link in an environment, and where it does."""
+    said = Path(sys.executable)
+    return (said.parent, *_resolved([str(said.resolve().parent), f"{sys.prefix}/pyvenv.cfg"]))
+
+
 def _rooms() -> Iterable[str]:
     """Where this package lies; in a clone its rooms are links to folders beside it."""
     package = Path(__file__).parents[2]

@@ -50,7 +50,10 @@ def version() -> int:
 
 
 def restrict(rules: Iterable[Rule], abi: int) -> None:
-    """Hold this process, and all that it starts, to these rules; what is missing is left out. Raises OSError."""
+    """Hold this process, and all that it starts, to these rules; what is missing, or a link, is left out.
+
+    Raises OSError.
+    """
     call = _syscall()
     handled = (1 << _KNOWN[min(abi, 5)]) - 1
     attributes = _Ruleset(handled, _PORTS, _SCOPES)
@@ -81,11 +84,14 @@ def set_apart(abi: int) -> None:
 
 def _allow(call: "ctypes._NamedFuncPointer", ruleset: int, path: Path, rights: int) -> None:
     try:
-        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return
     try:
-        if not stat.S_ISDIR(os.fstat(fd).st_mode):
+        kind = stat.S_IFMT(os.fstat(fd).st_mode)
+        if kind == stat.S_IFLNK:
+            return
+        if kind != stat.S_IFDIR:
             rights &= _OF_FILES
         rule = _PathBeneath(rights, fd)
         _checked(call(_ADD, ctypes.c_int(ruleset), ctypes.c_int(_BENEATH), ctypes.byref(rule), ctypes.c_uint32(0)))

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import Literal
 
+from ..errors import SubagentFault
 from . import landlock
 from .filter import Kernel
 
@@ -28,7 +29,7 @@ class Level:
 
     @property
     def confines(self) -> bool:
-        """Whether a worker may start programs, or be a program of somebody else."""
+        """Whether it holds what is hostile: a worker may start programs, or be a program of somebody else."""
         return self.kind != "none"
 
     @property
@@ -74,10 +75,32 @@ _WORDS: dict[Kind, str] = {
 }
 _GAPS: dict[Kind, tuple[str, ...]] = {
     "landlock+seccomp": (),
-    "bubblewrap": (*_ALWAYS[1:], "learn which programs there are, and what system files say that everybody may read"),
+    "bubblewrap": _ALWAYS[1:],
     "sandbox-exec": ("what its untested profile forgets",),
     "none": ("all that you can do",),
 }
+
+
+class NoSandbox(SubagentFault):
+    """Raised when somebody else's program, or a worker that may run commands, would run where nothing confines it."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, level: Level) -> None:
+        super().__init__(
+            f"{what}: refused, since there is no sandbox here to run it in ({level.why}); with --unsafe-no-sandbox "
+            "it runs with all your rights",
+            hint="onepen doctor",
+        )
+
+
+def check_confined(level: Level, *, commands: bool, program: tuple[str, ...], unsafe: bool) -> None:
+    """Raises NoSandbox; a worker of ours with onepen's own tools is let through everywhere."""
+    if not (level.confines or unsafe):
+        if program:
+            raise NoSandbox(program[0], level)
+        if commands:
+            raise NoSandbox("run_command", level)
 
 
 def probe() -> Level:
@@ -97,4 +120,4 @@ def probe() -> Level:
     program = shutil.which("bwrap", path="/usr/bin:/bin:/usr/local/bin")
     if program:
         return Level("bubblewrap", 0, filters, machine, program, missing)
-    return Level("none", machine=machine, why=missing)
+    return Level("none", 0, filters, machine, why=missing)

@@ -22,6 +22,7 @@ from onepen.subagents.model import ModelReply, Usage
 from onepen.subagents.pool import Assignment, Ending, Host, Limits, ProcessPool
 from onepen.subagents.reading import Reading
 from onepen.subagents.running import Running
+from onepen.subagents.sandbox.level import Level
 from onepen.subagents.tools import Toolbox
 from onepen.subagents.workfolder import WorkFolder
 
@@ -52,11 +53,15 @@ CONES = """\
 
 @dataclass(frozen=True)
 class Bench:
-    """A space on disk with one task that has one input; workers are forked by `server`, or plain children."""
+    """A space on disk with one task that has one input; workers are forked by `server`, or plain children.
+
+    With a `level` they are confined.
+    """
 
     root: Path
     task: TaskId = TASK
     server: ForkServer | None = None
+    level: Level | None = None
 
     @property
     def space(self) -> Path:
@@ -98,7 +103,7 @@ class Bench:
         return anyio.run(whole)
 
     def pool(self, command: Sequence[str] | None = None) -> ProcessPool:
-        return ProcessPool(command, server=self.server)
+        return ProcessPool(command, server=self.server, level=self.level)
 
     def write(self, name: str, text: str) -> Path:
         """Put a text, dedented, at a path below the root."""
