@@ -103,6 +103,30 @@ def transcript(story: Story, task: str) -> str:
     return (story.workspace / f"staging/{task}/1/transcript.jsonl").read_text()
 
 
+STAMP = "od -An -N8 -tx8 /dev/urandom | tee stamp.txt"
+"""Prints something else each time it is run."""
+
+
+@pytest.mark.parametrize("changes", [False, True], ids=["nothing begun", "files begun"])
+def test_no_answered_command_is_run_again_after_a_crash(story: Story, tmp_path: Path, changes: bool) -> None:
+    """F23: the orchestrator is killed while a second command runs: the first's files are there, or all begins anew."""
+    slow = f"{'echo half > half.txt;' if changes else ''} test -e $INPUTS/go || sleep 30; cat stamp.txt"
+    draft = {"file": "stamp.txt", "text": "A stamp.", "target": "projects/kiln/stamp.txt"}
+    commands = ([("run_command", {"command": command})] for command in (STAMP, slow))
+    (tmp_path / "script.json").write_text(calls(*commands, [("write_draft", draft)], REPORT))
+    story.tell("cd ws && onepen trust --yes", f"{DELEGATE} --detach")
+    [folder] = (story.workspace / "staging").iterdir()
+    work = folder / "1/work"
+    assert wait_until(lambda: "sleep\0" in "".join(standing_in(work)) and (work / "half.txt").exists() == changes)
+    assert story.kill() and wait_until(lambda: not standing_in(work), 5)
+    (folder / "inputs/go").touch()
+    [stamp] = re.findall(r"stdout:\\n ([0-9a-f]{16})", transcript(story, folder.name))
+    (done,) = story.tell(f"cd ws && onepen resume {folder.name} --json")
+    [after] = json.loads(done.out)["tasks"]
+    assert (after["status"], after["attempts"]) == ("in_review", 2)
+    assert ((folder / "2/drafts/stamp.txt").read_text().strip() == stamp) is not changes
+
+
 ATTACKS = """\
 try() { if eval "$2" >/dev/null 2>&1; then echo "WORKED: $1"; else echo "held: $1"; fi; }
 ws=$SPACE; deep=$(cd "$INPUTS/.." && pwd)
