@@ -108,3 +108,6 @@ def test_what_a_command_printed_is_as_what_it_could_read(
     service.add_project("Kiln")
     [task] = delegated(service, inputs=tuple(tmp_path / name for name in inputs)).tasks
     assert service.look(task.drafts[0].id).provenance == provenance
+    path = root / "staging/t1/1/drafts/primes.py.md"
+    path.write_text(path.read_text().replace("provenance: external", "provenance: agent"))  # as a worker may claim
+    assert service.look(task.drafts[0].id).provenance == provenance
