@@ -19,7 +19,7 @@ from onepen.subagents.forked import ForkedChild
 from onepen.subagents.forkserver import ForkServer, NoForkServer
 from onepen.subagents.order import Order, Word
 from onepen.testing.bench import Bench, ScriptedHost, call
-from onepen.testing.processes import alive, below, children, wait_until
+from onepen.testing.processes import alive, below, children, marked, wait_until
 from onepen.testing.worker import worker
 
 pytestmark = pytest.mark.skipif(not ForkServer.possible(), reason="the fork server works on Linux only")
@@ -266,18 +266,6 @@ def test_a_tree_that_goes_on_growing_is_ended(server: ForkServer) -> None:
         await other.finish()
 
     run(work)
-
-
-def marked(mark: str) -> list[int]:
-    """The processes with this in their environment."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (entry / "environ").read_bytes().split(b"\0") and alive(int(entry.name)):
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
 
 
 def test_letting_go_of_the_lead_ends_a_worker(server: ForkServer) -> None:

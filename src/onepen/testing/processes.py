@@ -29,6 +29,18 @@ def below(pid: int) -> list[int]:
     return found
 
 
+def marked(mark: str) -> list[int]:
+    """The processes that were started with this in their environment, such as HOME=/x, and are alive."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (entry / "environ").read_bytes().split(b"\0") and alive(int(entry.name)):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
 def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> None:
     """Look again and again until it is so; fails after `seconds`."""
     end = time.monotonic() + seconds
