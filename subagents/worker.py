@@ -8,7 +8,7 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
@@ -126,10 +126,11 @@ class Line:
                 self._waiting.append(one)
 
 
-def run(line: Line) -> None:
-    """Make one attempt; raises AttemptOver or WireClosed."""
+def run(line: Line, snapshot: Sequence[tuple[str, str]] | None = None) -> None:
+    """Make one attempt, with the texts of its snapshot unless they are given; raises AttemptOver or WireClosed."""
     task = line.hello()
-    system = system_blocks(read_snapshot(Path(task.folders.snapshot)), task.agent)
+    files = read_snapshot(Path(task.folders.snapshot)) if snapshot is None else snapshot
+    system = system_blocks(files, task.agent)
     prefix = prefix_sha(task.model, system, tools())
     reading = Reading(Path(task.folders.space), Path(task.folders.inputs), task.inputs)
     running = _running(task, line)

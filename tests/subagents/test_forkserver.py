@@ -18,6 +18,7 @@ from onepen.subagents.environment import child_environment
 from onepen.subagents.forked import ForkedChild
 from onepen.subagents.forkserver import ForkServer, NoForkServer
 from onepen.subagents.order import Order, Word
+from onepen.subagents.rehearsal import rehearse
 from onepen.testing.bench import Bench, ScriptedHost, call
 from onepen.testing.processes import alive, below, children, marked, wait_until
 from onepen.testing.worker import worker
@@ -188,6 +189,12 @@ def test_what_a_worker_may_need_is_there_before_the_fork(bench: Bench) -> None:
     bench.run([sys.executable, "-P", str(program)], host)
     assert [result.is_error for result in host.results] == [False, False, False, True, False, False, False, True]
     assert bench.log == "[]\n"
+
+
+def test_a_rehearsal_leaves_nothing_open_and_nothing_written() -> None:
+    before = sorted(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    rehearse()
+    assert sorted(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
 
 
 @pytest.mark.parametrize(
