@@ -137,7 +137,7 @@ async def build_orchestrator(
             known=known,
         )
         try:
-            yield Orchestrator(service, pen, workshop, known, (*pen.notices, *lost))
+            yield Orchestrator(service, pen, workshop, known, (*pen.notices, *lost, *_crowded(workshop, config)))
         finally:
             with CancelScope(shield=True):
                 if server is not None:
@@ -163,6 +163,13 @@ def _workshop(
     gateway = Gateway(ledger, outstanding=Outstanding(workspace.root), clock=clock)
     pool = ProcessPool(mask=known.mask, server=server, level=probe())
     return Workshop(pool, gateway, CapacityLimiter(make_room(config.workers.at_once)))
+
+
+def _crowded(workshop: "Workshop", config: "Config") -> tuple[str, ...]:
+    """What to say where fewer workers fit than the person wants."""
+    room, wanted = round(workshop.slots.total_tokens), config.workers.at_once
+    why = f"at_once is {wanted}, but this process may not open the files for so many (ulimit -n)"
+    return (f"{room} workers run at the same time: {why}",) if room < wanted else ()
 
 
 def _fork_server() -> "ForkServer | None":

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ...subagents.room import AT_ONCE
 from .ink import ink
 from .terminal import Terminal
 from .text import count, one_line, pad, width, wrap
@@ -98,6 +99,8 @@ def _settings(result: "ConfigResult", terminal: Terminal) -> Iterator[str]:
     if result.workers:
         yield "\n" + ink("Programs of your own that work as sub-agents", "bold", terminal) + "\n"
         yield _indented([(name, one_line(shlex.join(command))) for name, command in result.workers.items()], terminal)
+    if result.at_once != AT_ONCE:
+        yield f"\nworkers: {result.at_once} at the same time\n"
     if result.durability == "lazy":
         yield "\ndurability: lazy, so a power cut may take what an orchestrator committed in the last second\n"
     yield "\n" + ink("Who has to agree to a draft", "bold", terminal) + "\n"

@@ -88,8 +88,7 @@ _USAGE = f"{{by, since, until, client, rows: [{{{_ROW}}}], totals: {{{_ROW}}}, l
 _CONFIG = (
     "{config, exists, workspace, works: [{client, model, profile, problem}], profiles: [{name, base_url, credential, "
     "usable, lacks, model, aliases, local, prices}], clients: {CLIENT: PROFILE}, caps: [{name, value, source}], "
-    "idle_seconds, policy, git: {mirror}, durability, "
-    "workers: {NAME: [command]}}"
+    "idle_seconds, policy, git: {mirror}, durability, at_once, workers: {NAME: [command]}}"
 )
 
 _ORCHESTRATOR = "{orchestrator: {pid, since, version} | null, started, ended, ran}"

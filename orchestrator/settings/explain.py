@@ -80,6 +80,7 @@ class ConfigResult:
     policy: str
     mirrors: bool
     durability: str
+    at_once: int
     workers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def as_json(self) -> Mapping[str, object]:
@@ -95,6 +96,7 @@ class ConfigResult:
             "policy": self.policy,
             "git": {"mirror": self.mirrors},
             "durability": self.durability,
+            "at_once": self.at_once,
             "workers": {name: list(command) for name, command in self.workers.items()},
         }
 
@@ -115,6 +117,7 @@ def explain(setup: Setup, config: Path, workspace: "Workspace | None", raised: C
         policy=table_text(),
         mirrors=setup.mirrors,
         durability=setup.durability,
+        at_once=setup.at_once,
         workers=dict(setup.workers),
     )
 

@@ -60,6 +60,7 @@ def load_setup(env: Mapping[str, str], workspace: str, *, via: str | None = None
         idle_seconds=said.idle_seconds,
         mirrors=said.git.mirrors(workspace),
         durability=said.durability,
+        at_once=said.workers.at_once,
         workers={name: tuple(table.command) for name, table in said.workers.named.items()},
         source="none" if config is None else "config",
     )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ...subagents.room import AT_ONCE
 from ..gateway.account import Caps
 from ..gateway.price import Price
 
@@ -66,8 +67,8 @@ class Setup:
     nothing else is ever used for it. `caps` are the person's own; `trusted` holds the hashes of what they allowed
     workspaces (`onepen trust`). `via` names the profile that was asked for. `idle_seconds` is how long an orchestrator
     without work stays; `mirrors` says, to be shown, whether git follows what onepen commits, and
-    `durability` when a commit of an orchestrator counts as made. `workers` are the command lines of programs that work
-    as sub-agents, by name.
+    `durability` when a commit of an orchestrator counts as made, `at_once` how many workers it has at the same time.
+    `workers` are the command lines of programs that work as sub-agents, by name.
     """
 
     model: str | None = None
@@ -80,6 +81,7 @@ class Setup:
     idle_seconds: int = 600
     mirrors: bool = False
     durability: str = "full"
+    at_once: int = AT_ONCE
     workers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     source: Literal["config", "none"] = "none"
 
