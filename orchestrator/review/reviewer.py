@@ -38,7 +38,7 @@ from ..tasks.dossier import Dossier
 from ..tasks.events import DraftFacts
 from ..tasks.lookup import Lookup
 from ..tasks.plan import DraftState
-from ..tasks.transcript import is_whole, ran_commands, shown_in, shows_inputs
+from ..tasks.transcript import INPUTS, ran_commands, shown_in
 
 CHECKS = "checks"
 
@@ -316,14 +316,15 @@ _MOST_OUTSIDE = 8
 def outside(dossier: Dossier, state: DraftState, origins: Callable[[str | None], Origins]) -> tuple[str, ...]:
     """Places outside from which a draft may have text: inputs, and cards that hold some, that its task was shown.
 
-    At most eight; a command may have read any card, and what it read nobody knows.
+    At most eight. A worker reads files by itself, and a command may have read any card, so of inputs that were at hand
+    some are named even where no transcript shows that they were read.
     """
     if dossier.sheet.external:
         return (UNNAMED,)
     transcripts = [dossier.folder.transcript(number) for number in range(1, state.attempt + 1)]
     shown = dict.fromkeys(path for transcript in transcripts for path in shown_in(transcript))
     ran = any(map(ran_commands, transcripts))
-    found = [path for path in shown if from_outside((path,))]
+    found = [path for path in shown if from_outside((path,))] or [INPUTS + name for name in dossier.sheet.inputs]
     cards = [path for path in shown if not from_outside((path,))]
     if cards or ran:
         known = origins(state.commit)
@@ -335,18 +336,11 @@ def outside(dossier: Dossier, state: DraftState, origins: Callable[[str | None],
 def provenance_of(dossier: Dossier, attempt: int) -> Provenance:
     """The least trusted of what this attempt and those before it were made from, cards taken for memory of our own.
 
-    Inputs are external. An attempt that is sent back or goes on gets what earlier ones
-    wrote: what they had read, and what their drafts say of themselves, is in it. What a command read nobody knows, and
-    a transcript that is gone or damaged shows nothing; with inputs at hand, the worst is taken for granted.
+    Inputs are external, read or not: who runs in a worker opens files without telling. An attempt that is sent back or
+    goes on gets what earlier ones wrote: what their drafts say of themselves is in it.
     """
-    if dossier.sheet.external:
+    if dossier.sheet.external or dossier.sheet.inputs:
         return "external"
-    for number in range(1, attempt + 1):
-        transcript = dossier.folder.transcript(number)
-        if shows_inputs(transcript):
-            return "external"
-        if dossier.sheet.inputs and (ran_commands(transcript) or not is_whole(transcript)):
-            return "external"
     carried = [d for d in dossier.state.drafts if d.attempt < attempt and not d.facts.blocked]
     for number in sorted({d.attempt for d in carried}):
         names = {d.facts.name for d in carried if d.attempt == number}

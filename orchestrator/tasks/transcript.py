@@ -131,15 +131,6 @@ def is_of_commands(use: ToolUse) -> bool:
     return use.name == "run_command" or (use.name == "write_draft" and given.get("file") is not None)
 
 
-def shows_inputs(transcript: Path) -> bool:
-    """Whether the attempt saw anything of the task's inputs, by its own reading or in a search."""
-    lines = read_transcript(transcript, _perhaps_shows)
-    return _calls(lines, "read_input") or any(
-        line.get("kind") == "tool" and any(str(path).startswith(INPUTS) for path in _list(line.get("shown")))
-        for line in lines
-    )
-
-
 def ran_commands(transcript: Path) -> bool:
     """Whether the attempt called for a command; what one printed doesn't say what it had read."""
     return _calls(read_transcript(transcript, _perhaps_ran), "run_command")
@@ -162,7 +153,7 @@ def _list(value: object) -> list[object]:
 
 def shown_in(transcript: Path) -> Iterator[str]:
     """The paths of cards and inputs that an attempt was shown, by searches and by its own reading, as it cites them."""
-    for line in read_transcript(transcript):
+    for line in read_transcript(transcript, _perhaps_shows):
         match line:
             case {"kind": "tool", "shown": list(paths)}:
                 yield from map(str, paths)
@@ -191,7 +182,7 @@ def has_begun(transcript: Path) -> bool:
 
 def _perhaps_shows(line: str) -> bool:
     """Whether a line is worth a look; the first line, by far the longest, has the words and shows nothing."""
-    return ('"read_input"' in line or INPUTS in line) and not line.startswith(_FIRST)
+    return ('"shown"' in line or ", lines " in line) and not line.startswith(_FIRST)
 
 
 def _perhaps_ran(line: str) -> bool:

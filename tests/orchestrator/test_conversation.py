@@ -12,7 +12,7 @@ from onepen.orchestrator.tasks.transcript import (
     Spent,
     is_whole,
     read_transcript,
-    shows_inputs,
+    shown_in,
     spent_in,
     stored_messages,
     stored_replies,
@@ -239,14 +239,9 @@ def test_a_damaged_transcript_is_not_whole(tmp_path: Path, left: bytes) -> None:
     assert not is_whole(path)
 
 
-def test_whether_inputs_were_seen_is_told_by_the_transcript(tmp_path: Path) -> None:
+def test_what_was_shown_is_told_by_the_transcript(tmp_path: Path) -> None:
     path = tmp_path / "1.jsonl"
     one = conversation(path)
     talk(one, TASK)
-    one.note_tool("search", {"query": "x"}, "nothing", ["projects/kiln.md"])
-    assert not shows_inputs(path)
-    one.note_tool("search", {"query": "x"}, "something", ["inputs/a.md"])
-    assert shows_inputs(path)
-    reading = [{"reply": [{"tool": "read_input", "input": {"name": "a.md"}}]}]
-    talk(conversation(tmp_path / "2.jsonl", ScriptedModel(reading)), TASK)
-    assert shows_inputs(tmp_path / "2.jsonl")
+    one.note_tool("search", {"query": "x"}, "something", ["projects/kiln.md", "inputs/a.md"])
+    assert list(shown_in(path)) == ["inputs/a.md", "projects/kiln.md"]
