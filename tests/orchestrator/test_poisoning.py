@@ -16,6 +16,7 @@ import pytest
 
 from onepen.memory import snapshot
 from onepen.memory.fence import inside
+from onepen.memory.history import Commit
 from onepen.memory.ids import ClientId
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
@@ -84,8 +85,8 @@ class Poisoned:
             self.service.show(draft.id)
             self.service.approve([draft.id])
 
-    def _commits(self) -> tuple[object, ...]:
-        return tuple(reversed(self.service.history(limit=10_000).commits))  # type: ignore[return-value]
+    def _commits(self) -> tuple[Commit, ...]:
+        return tuple(reversed(self.service.history(limit=10_000).commits))
 
 
 def identity(root: Path) -> dict[str, bytes]:
