@@ -28,7 +28,7 @@ from ..settings.trust import REVIEWER as NAME
 from ..tasks.conversation import Conversation, Prefix
 from ..tasks.dossier import Dossier
 from ..tasks.lookup import Lookup
-from ..tasks.transcript import stored_replies
+from ..tasks.stored import stored_replies
 from ..tasks.waiting import Say, Waiting
 from ..tasks.workshop import Workshop
 from .casefile import TooLong, case

@@ -45,7 +45,8 @@ from .feedback import feedback, sent_back
 from .lookup import Lookup
 from .naming import free_target
 from .plan import Spawn
-from .transcript import Spent, stored
+from .stored import stored
+from .transcript import Spent
 from .waiting import SayOfOne, Waiting
 from .workplace import AFRESH, Workplace
 from .workshop import Workshop

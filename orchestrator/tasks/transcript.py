@@ -10,13 +10,13 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...memory.exam.records import is_record
 from ...memory.fence import inside
-from ...subagents.messages import BadMessage, Message, ToolResult, ToolUse, block_dict, parse_blocks, parse_message
+from ...subagents.messages import BadMessage, Message, block_dict, parse_blocks, parse_message
 from ...subagents.model import LostCall, ModelReply, Usage
 
 VERSION = 1
@@ -50,7 +50,7 @@ def spent_in(lines: Iterable[Mapping[str, object]]) -> Spent:
     """What was asked in a transcript, lost calls included; replies that were used again cost nothing."""
     spent = Spent()
     for line in lines:
-        if line.get("kind") == "reply" and line.get("reused") is False and (reply := _reply_of(line)) is not None:
+        if line.get("kind") == "reply" and line.get("reused") is False and (reply := reply_of(line)) is not None:
             spent = spent.with_reply(reply)
         elif line.get("kind") == "lost" and (lost := _lost_of(line)) is not None:
             spent = spent.with_lost(lost)
@@ -60,75 +60,6 @@ def spent_in(lines: Iterable[Mapping[str, object]]) -> Spent:
 def rendered(line: Mapping[str, object]) -> str:
     """A line as it is written, without the line end."""
     return json.dumps({"v": VERSION, **line}, ensure_ascii=False)
-
-
-@dataclass(frozen=True)
-class Stored:
-    """What earlier attempts of a task have: replies by the hash of their request, and which request followed which.
-
-    A reply's `done` are the results of its commands, and of its drafts of files that commands made: none is made twice.
-    """
-
-    replies: Mapping[str, ModelReply] = field(default_factory=dict)
-    after: Mapping[str, str] = field(default_factory=dict)
-
-    def chain(self, first: str) -> Iterator[ModelReply]:
-        """The replies that an attempt which begins with request `first` will be given, if it does as those before."""
-        sha: str | None = first
-        seen: set[str] = set()
-        while sha is not None and sha not in seen and (reply := self.replies.get(sha)) is not None:
-            yield reply
-            seen.add(sha)
-            sha = self.after.get(sha)
-
-
-def stored_replies(transcripts: Iterable[Path]) -> dict[str, ModelReply]:
-    """Replies in earlier transcripts by the hash of their request, the latest of equals; torn lines are passed over.
-
-    A refusal is not among them: who resumes the task wants the model to be asked again.
-    """
-    return dict(stored(transcripts).replies)
-
-
-def stored(transcripts: Iterable[Path]) -> Stored:
-    """The same with what followed on each; what stands before a line "afresh" is of no use any more."""
-    replies: dict[str, ModelReply] = {}
-    after: dict[str, str] = {}
-    for path in transcripts:
-        last = ""
-        for line in read_transcript(path):
-            match line:
-                case {"kind": "afresh"}:
-                    replies, after, last = {}, {}, ""
-                case {"kind": "request", "sha": str(sha), "messages": list(messages)} if last:
-                    after[last] = sha
-                    replies[last] = replace(replies[last], done=_made_by(replies[last], messages))
-                    last = ""
-                case {"kind": "reply", "request": str(sha)}:
-                    reply = None if line.get("stop_reason") == REFUSAL else _reply_of(line)
-                    last = "" if reply is None else sha
-                    if reply is not None:
-                        known = replies.get(sha)
-                        same = known is not None and known.content == reply.content
-                        replies[sha] = replace(reply, done=known.done) if known is not None and same else reply
-    return Stored(replies, after)
-
-
-def _made_by(reply: ModelReply, messages: Sequence[object]) -> tuple[ToolResult, ...]:
-    """The results, among messages that follow on a reply, of calls of it that must not be made again."""
-    kept = {use.id for use in reply.message.tool_uses if is_of_commands(use)}
-    try:
-        read = [parse_message(message) for message in messages if isinstance(message, dict)]
-    except BadMessage:
-        return ()
-    blocks = (block for message in read for block in message.content)
-    return tuple(block for block in blocks if isinstance(block, ToolResult) and block.tool_use_id in kept)
-
-
-def is_of_commands(use: ToolUse) -> bool:
-    """Whether a call runs a command, or drafts a file that one made."""
-    given = use.input if isinstance(use.input, dict) else {}
-    return use.name == "run_command" or (use.name == "write_draft" and given.get("file") is not None)
 
 
 def ran_commands(transcript: Path) -> bool:
@@ -213,7 +144,7 @@ def stored_messages(path: Path) -> tuple[Message, ...]:
         try:
             if line.get("kind") == "request" and isinstance(messages := line.get("messages"), list):
                 found += [parse_message(m) for m in messages]
-            elif line.get("kind") == "reply" and (reply := _reply_of(line)) is not None:
+            elif line.get("kind") == "reply" and (reply := reply_of(line)) is not None:
                 found.append(reply.message)
         except BadMessage:
             continue
@@ -235,7 +166,7 @@ def lost_dict(lost: LostCall) -> dict[str, object]:
     return {"reason": lost.reason, "usage": vars(lost.usage), "cost_usd": lost.cost_usd}
 
 
-def _reply_of(line: Mapping[str, object]) -> ModelReply | None:
+def reply_of(line: Mapping[str, object]) -> ModelReply | None:
     match line:
         case {
             "content": list(content),

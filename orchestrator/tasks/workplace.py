@@ -17,7 +17,7 @@ from ...subagents.messages import ToolResult
 from ...subagents.model import ModelReply
 from ...subagents.running import state_after
 from ...subagents.workfolder import DRAFTED, MOST_BYTES, MOST_FILES, Contents, WorkFolder
-from .transcript import is_of_commands
+from .stored import is_of_commands
 
 AFRESH = "the files that its commands had made are not as they were, so the attempt begins afresh"
 

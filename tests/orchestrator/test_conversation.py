@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from onepen.orchestrator.tasks.stored import stored_replies
 
 from onepen.orchestrator.tasks.conversation import Conversation, Prefix, not_an_extension
 from onepen.orchestrator.tasks.transcript import (
@@ -15,7 +16,6 @@ from onepen.orchestrator.tasks.transcript import (
     shown_in,
     spent_in,
     stored_messages,
-    stored_replies,
 )
 from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, assistant, user
 from onepen.subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnLost, Usage
