@@ -9,19 +9,17 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from ..memory import files
 from ..memory.errors import MemoryFault
-from ..memory.guard import UnsafeFile, read_beneath
 from ..memory.ids import CardId, id_from_title, shown
 from ..memory.index.index import IndexEntry
 from ..memory.target import CardTarget, FileTarget, NoteTarget, Target, parse_target
 from ..memory.text.card import CardEdit, EditKind, apply_edit
 from ..memory.text.document import Document, parse_document
 from ..memory.text.passage_match import find_once
-from ..staging.draft import MAX_BYTES, Draft, edit_of, parse_draft, render_draft
+from ..staging.draft import edit_of, render_draft
 from ..staging.policy import Provenance
-from ..staging.secret import secrets_in
-from .draftname import draft_name, name_for, next_name, short_names
+from .draftname import name_for, next_name, short_names
+from .draftsfolder import DraftsFolder
 from .reading import Reading, section_of
 from .toolinput import EditDraft, Entry, ProposeEdit, ToolRefused, WriteDraft
 from .workfolder import WorkFolder, short_sha
@@ -46,13 +44,16 @@ class Drafting:
         work: WorkFolder | None = None,
         project: str | None = None,
     ) -> None:
-        self._folder = folder
+        self._folder = DraftsFolder(folder)
         self._reading = reading
         self._target = target
         self._work = work
         self._project = project
-        self.names: list[str] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
         """Drafts written by this worker, in order."""
+        return tuple(self._folder.names)
 
     def write(self, given: WriteDraft, again: str | None = None) -> str:
         """Write a draft as the tool `write_draft` describes it; what came of it, for the model.
@@ -122,8 +123,8 @@ class Drafting:
 
     def edit(self, given: EditDraft) -> str:
         """Change words of a draft; what came of it, for the model."""
-        name = self._existing(given.name)
-        draft = self._draft(name)
+        name = self._folder.existing(given.name)
+        draft = self._folder.draft(name)
         text = draft.body if draft.file_data is None else draft.file_data.decode()
         if given.old_text not in text and given.new_text and text.count(given.new_text) == 1:
             return f"{name}: already done; the text stands there as you want it"
@@ -138,7 +139,7 @@ class Drafting:
         before = edit_of(draft, None)
         change = CardEdit(before.target, before.kind, before.section, before.old_text, changed, before.title)
         self._tried(change)
-        self._write(name, self._rendered(draft.target, change, draft.index, draft.sources))
+        self._folder.write(name, self._rendered(draft.target, change, draft.index, draft.sources))
         return f"{name}: changed"
 
     def _seen(self, target: CardTarget | NoteTarget) -> str | None:
@@ -209,22 +210,22 @@ class Drafting:
     ) -> str:
         """Write a draft under the name wanted, or one made of its target; an equal one is left as it is."""
         made = change.section if change.kind in ("replace", "remove") else None
-        name = self._name(wanted or name_for(str(target), made))
-        while name in self.names and not self._is_same(name, target, change):
+        name = self._folder.name(wanted or name_for(str(target), made))
+        while name in self._folder.names and not self._is_same(name, target, change):
             if wanted is not None:
                 raise ToolRefused(f"name {name}: another draft of this task has it; leave name out, or change it")
             name = next_name(name)
-        if name not in self.names and len(self.names) >= MOST_DRAFTS:
+        if name not in self._folder.names and len(self._folder.names) >= MOST_DRAFTS:
             raise ToolRefused(f"{name}: a task has at most {MOST_DRAFTS} drafts; put it into one of them")
         if isinstance(target, FileTarget):
             done = self._write_file(name, target, change.text, entries, sources, note)
         else:
-            done = self._write(name, self._rendered(target, change, entries, sources))
+            done = self._folder.write(name, self._rendered(target, change, entries, sources))
         if not done:
             return f"{name}: already done; the same draft is there"
-        again = name in self.names
+        again = name in self._folder.names
         if not again:
-            self.names.append(name)
+            self._folder.names.append(name)
         rest = (
             ""
             if entries or isinstance(target, NoteTarget)
@@ -234,7 +235,7 @@ class Drafting:
 
     def _is_same(self, name: str, target: Target, change: CardEdit) -> bool:
         """Whether a draft of that name changes the same passage, so that writing it again replaces it."""
-        draft = self._draft(name)
+        draft = self._folder.draft(name)
         passage = (draft.target, draft.edit, draft.section, draft.old_text)
         same = passage == (target, change.kind, change.section, change.old_text)
         # Two texts to append are two drafts: neither may push out the other.
@@ -273,7 +274,7 @@ class Drafting:
         edit: EditKind = "create" if self._reading.text(target) is None else "replace"
         change = CardEdit(_card_of(target), edit, text=text)
         if target.path.endswith(".md"):
-            return self._write(name, self._rendered(target, change, entries, sources))
+            return self._folder.write(name, self._rendered(target, change, entries, sources))
         beside = name.removesuffix(".md")
         raw = render_draft(
             target=target,
@@ -284,49 +285,8 @@ class Drafting:
             provenance=self._provenance(),
             file=beside,
         )
-        new = self._write(beside, text.encode())
-        return self._write(name, raw) or new
-
-    def _write(self, name: str, data: bytes) -> bool:
-        """Write a file of the drafts folder; False if it holds these bytes already."""
-        if len(data) > MAX_BYTES:
-            raise ToolRefused(f"{name}: it would have {len(data):,} bytes, a draft has at most {MAX_BYTES:,}; split it")
-        if self._read(name) == data:
-            return False
-        for seen in secrets_in(data.decode(errors="replace")):
-            if seen.level == "block":
-                raise ToolRefused(f"{name}: it holds {seen.kind}, so it was not written; keep its name, not its value")
-        files.replace(self._folder / name, data)
-        return True
-
-    def _read(self, name: str) -> bytes | None:
-        try:
-            return read_beneath(self._folder, name, max_bytes=MAX_BYTES)
-        except UnsafeFile as e:
-            if e.kind == "missing":
-                return None
-            raise ToolRefused(f"draft {e.message}; choose another name") from e
-
-    def _draft(self, name: str) -> Draft:
-        raw = self._read(name)
-        if raw is None:
-            raise ToolRefused(f"draft {shown(name)}: not there any more; write it again")
-        draft = parse_draft(name, raw, self._read)
-        if not isinstance(draft, Draft):
-            raise ToolRefused(f"draft {shown(name)}: {draft[0].message}; write it again")
-        return draft
-
-    def _existing(self, name: str) -> str:
-        own = self._name(name)
-        if own in self.names:
-            return own
-        listed = ", ".join(self.names) or "none yet; use write_draft"
-        raise ToolRefused(f"draft {shown(name)}: not a draft of this task; drafts: {listed}")
-
-    def _name(self, wanted: str) -> str:
-        """The name wanted, or that of a draft which differs from it only in case; raises ToolRefused."""
-        name = draft_name(wanted)
-        return next((one for one in self.names if one.lower() == name.lower()), name)
+        new = self._folder.write(beside, text.encode())
+        return self._folder.write(name, raw) or new
 
 
 def drafted_in(result: str) -> str | None:

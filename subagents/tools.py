@@ -69,7 +69,7 @@ class Toolbox:
     @property
     def drafts(self) -> tuple[str, ...]:
         """Names of the drafts written so far."""
-        return tuple(self._drafting.names)
+        return self._drafting.names
 
     def remember(self, done: Iterable[ToolResult]) -> None:
         """Results that an earlier attempt had for calls which are about to be made: no command is run twice."""
