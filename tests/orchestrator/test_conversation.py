@@ -6,9 +6,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from onepen.orchestrator.tasks.stored import stored_replies
 
 from onepen.orchestrator.tasks.conversation import Conversation, Prefix, not_an_extension
+from onepen.orchestrator.tasks.stored import stored_replies
 from onepen.orchestrator.tasks.transcript import (
     Spent,
     is_whole,
