@@ -3,6 +3,7 @@
 What was shown of a draft is noted in its task's journal, since an approval counts for what was shown.
 """
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import date
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from ..memory.clock import Clock
 from ..memory.history import read_commits
+from ..memory.ids import DraftId
 from ..memory.view import View
 from ..memory.workspace import Space, Workspace, open_workspace
 from .diagnosis import DoctorResult, Fixed
@@ -100,11 +102,16 @@ class Reader:
             if wanted:
                 reviewer = self._reviewer(space)
                 found += [draft_view(task, d, reviewer.examine(task, d)) for task, d in wanted]
-        return DraftsResult(tuple(found), told(spaces, self._clock))
+        from .beside import marked
+
+        return DraftsResult(marked(found), told(spaces, self._clock))
 
     def show(self, prefix: str) -> DraftsResult:
-        """One draft, or all drafts of a task, with their diffs; what was shown is noted for `approve`."""
-        return DraftsResult(tuple(self._shown(dossier, draft) for dossier, draft in self._meant(prefix)))
+        """One draft, or all drafts of a task, with their diffs; what was shown is noted for `approve`.
+
+        Others that wait for the same target are set against it.
+        """
+        return DraftsResult(self._against_others([self._shown(*meant) for meant in self._meant(prefix)]))
 
     def look(self, prefix: str, *, note: bool = True) -> DraftView:
         """The one draft that is meant, with its diff; with `note` it counts as shown to a person.
@@ -113,7 +120,7 @@ class Reader:
         """
         dossier, draft = self._found(prefix)
         if note:
-            return self._shown(dossier, draft)
+            return self._against_others([self._shown(dossier, draft)])[0]
         return draft_view(dossier, draft, self._reviewer(dossier.space).examine(dossier, draft), with_diff=True)
 
     def search(self, request: SearchRequest) -> SearchResult:
@@ -199,6 +206,19 @@ class Reader:
         if not dossier.state.drafts:
             raise NoSuchDraft(prefix, self._scope.only)
         return [(dossier, draft) for draft in dossier.state.drafts]
+
+    def _against_others(self, views: Sequence[DraftView]) -> tuple[DraftView, ...]:
+        """The same drafts, which are of one space, with the others that wait for the same target."""
+        if not any(view.undecided for view in views):
+            return tuple(views)
+        from .against import set_against, waiting
+
+        space = self.workspace.space(views[0].client)
+        every = waiting(self._view, space, self._clock)
+        return tuple(
+            replace(view, beside=set_against(self._view, space, self.today(), DraftId(view.id), every))
+            for view in views
+        )
 
     def _shown(self, dossier: Dossier, draft: DraftState) -> DraftView:
         examined = self._reviewer(dossier.space).examine(dossier, draft)

@@ -35,11 +35,41 @@ TaskStatus = Literal[
 ]
 DraftStatus = Literal["waiting", "approved", "committed", "sent_back", "refused", "conflict", "duplicate"]
 
+Place = Literal["section", "target", "elsewhere"]
+
 FAILED: frozenset[TaskStatus] = frozenset({"failed", "timed_out", "cancelled", "quarantined"})
 
 
 def finding_json(finding: Finding) -> Json:
     return {"kind": finding.kind, "level": finding.level, "line": finding.line, "message": finding.message}
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Another draft that waits for the same target.
+
+    `same` is "section" where both name the same one, "elsewhere" where they name two (so that both can stand), else
+    "target". `diff` leads from the target with the draft that is looked at to the target with this one, "" where both
+    come to the same; None where they are not set against each other.
+    """
+
+    id: str
+    agent: str
+    edit: str
+    section: str | None
+    same: Place
+    diff: str | None = None
+
+    def as_json(self) -> Json:
+        shown = {} if self.diff is None else {"diff": self.diff}
+        return {
+            "id": self.id,
+            "agent": self.agent,
+            "edit": self.edit,
+            "section": self.section,
+            "same": self.same,
+            **shown,
+        }
 
 
 @dataclass(frozen=True)
@@ -49,7 +79,7 @@ class DraftView:
     `stages` are those that it has to pass by the policy: "checks", "model", "person". `path` is the draft file's
     workspace-relative path; `warnings` of a reviewer are in `findings`. For one that was committed, `diff` is what its
     commit did and `changed` are the files that it touched. `can_go_back` is False where the task's model can't follow
-    remarks, so that `send-back` would be refused.
+    remarks, so that `send-back` would be refused. `beside` are other drafts that wait for the same target.
     """
 
     id: str
@@ -73,6 +103,7 @@ class DraftView:
     stages: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     can_go_back: bool = True
+    beside: tuple[Beside, ...] = ()
 
     @property
     def blocked(self) -> bool:
@@ -103,6 +134,7 @@ class DraftView:
             "reason": self.reason,
             "stages": list(self.stages),
             "changed": list(self.changed),
+            "beside": [other.as_json() for other in self.beside],
             **shown,
         }
 

@@ -58,15 +58,8 @@ def diff(
     max_lines: int = MAX_LINES,
 ) -> DraftDiff:
     """The difference that the draft makes: `before` is None for a target that is absent, the index texts likewise."""
-    old, new = _lines(before or ""), _lines(after)
-    if all(line.endswith("\r\n") for line in (*old[:-1], *new[:-1])):
-        old, new = [line.replace("\r\n", "\n") for line in old], [line.replace("\r\n", "\n") for line in new]
     shown = _Shown(max_lines)
-    if old != new:
-        shown.add(f"--- {draft.target}" if before is not None else "--- (absent)")
-        shown.add(f"+++ {draft.target}")
-        for line in _unified(old, new):
-            shown.add(line)
+    shown.compare(str(draft.target) if before is not None else "(absent)", before or "", str(draft.target), after)
     text = shown.text()
     gone, come = _changed(_lines(index_before or ""), _lines(index_after or ""))
     left, right = _Shown(max_lines), _Shown(max_lines)
@@ -75,6 +68,13 @@ def diff(
     for line in come:
         right.add(line.removesuffix("\n"))
     return DraftDiff(str(draft.target), text, left.text(), right.text(), shown.hidden + left.hidden + right.hidden)
+
+
+def between(name: str, one: str, other_name: str, other: str, max_lines: int = MAX_LINES) -> str:
+    """How one text differs from another, each under its name; "" for texts that are the same."""
+    shown = _Shown(max_lines)
+    shown.compare(name, one, other_name, other)
+    return shown.text() + (f"… {shown.hidden:,} more lines or cut lines are not shown\n" if shown.hidden else "")
 
 
 def describe_bytes(data: bytes) -> str:
@@ -89,6 +89,17 @@ class _Shown:
         self._limit = limit
         self._kept: list[str] = []
         self.hidden = 0
+
+    def compare(self, name: str, old_text: str, new_name: str, new_text: str) -> None:
+        """Adds the difference of two texts, with their names above it; nothing where there is none."""
+        old, new = _lines(old_text), _lines(new_text)
+        if all(line.endswith("\r\n") for line in (*old[:-1], *new[:-1])):
+            old, new = [line.replace("\r\n", "\n") for line in old], [line.replace("\r\n", "\n") for line in new]
+        if old != new:
+            self.add(f"--- {name}")
+            self.add(f"+++ {new_name}")
+            for line in _unified(old, new):
+                self.add(line)
 
     def add(self, line: str) -> None:
         if len(self._kept) >= self._limit:

@@ -10,7 +10,7 @@ from .text import count, one_line, table, visible, width, wrap
 
 if TYPE_CHECKING:
     from ..decision import Decision, DecisionResult
-    from ..results import DraftsResult, DraftView
+    from ..results import Beside, DraftsResult, DraftView
 
 _FEWEST = 32  # rows of a change that are shown before a question, however low the screen: most changes are no longer
 
@@ -45,7 +45,14 @@ def listed(result: "DraftsResult", terminal: Terminal) -> str:
 def _row(draft: "DraftView") -> tuple[str, ...]:
     place = f"clients/{draft.client}/{draft.target}" if draft.client else draft.target
     flags = count(len(draft.findings), "finding") if draft.findings and draft.undecided else ""
-    words = (draft.agent, flags, draft.provenance, draft.created[:16].replace("T", " "))  # a narrow screen cuts the end
+    beside = "beside " + " and ".join(other.id for other in draft.beside) if draft.beside else ""
+    words = (
+        draft.agent,
+        beside,
+        flags,
+        draft.provenance,
+        draft.created[:16].replace("T", " "),
+    )  # a narrow screen cuts the end
     return (draft.id, draft.status, one_line(place), one_line(", ".join(filter(None, words))))
 
 
@@ -56,7 +63,8 @@ def shown(result: "DraftsResult", terminal: Terminal) -> str:
 
 def one(draft: "DraftView", terminal: Terminal) -> str:
     """One draft with all that a person needs to decide on it."""
-    return "".join([*_facts(draft, terminal), *_change(draft, terminal), *_following(draft, terminal)])
+    parts = (_facts, _change, _against, _following)
+    return "".join(line for part in parts for line in part(draft, terminal))
 
 
 def question(draft: "DraftView", terminal: Terminal) -> str:
@@ -80,10 +88,10 @@ def _rows(line: str, terminal: Terminal) -> int:
 
 
 def _facts(draft: "DraftView", terminal: Terminal) -> Iterator[str]:
-    section = f" (section {draft.section})" if draft.section else ""
+    section = f" (section {one_line(draft.section)})" if draft.section else ""
     facts = [
         ("draft", f"{draft.id}  {draft.status}" + (f", {one_line(draft.reason)}" if draft.reason else "")),
-        ("target", f"{one_line(_place(draft))}{one_line(section)}  {draft.edit}".rstrip()),
+        ("target", f"{one_line(_place(draft))}{section}  {draft.edit}".rstrip()),
         ("from", f"agent {one_line(draft.agent)}, task {draft.task}, {draft.created}"),
         ("provenance", draft.provenance),
         ("sources", one_line(", ".join(draft.sources))),
@@ -91,6 +99,7 @@ def _facts(draft: "DraftView", terminal: Terminal) -> Iterator[str]:
         ("sha256", draft.sha256),
         ("commit", draft.commit or ""),
         ("changed", one_line(", ".join(draft.changed))),
+        ("beside", one_line("; ".join(_beside(other, draft) for other in draft.beside))),
     ]
     for name, value in facts:
         if value:
@@ -104,6 +113,23 @@ def _facts(draft: "DraftView", terminal: Terminal) -> Iterator[str]:
 def _change(draft: "DraftView", terminal: Terminal) -> Iterator[str]:
     if draft.diff:
         yield "\n" + colours.diff(visible(draft.diff).rstrip("\n"), terminal) + "\n"
+
+
+def _beside(other: "Beside", draft: "DraftView") -> str:
+    """Another draft for the same place, in a few words."""
+    where = draft.target if other.section is None else f"section {other.section}"
+    which = " of it" if other.same == "elsewhere" else ", too"
+    return f"{other.id} by {other.agent} waits for {where}{which} ({other.edit})"
+
+
+def _against(draft: "DraftView", terminal: Terminal) -> Iterator[str]:
+    """What the others for the same target would make of it, set against this draft."""
+    for other in draft.beside:
+        if other.diff:
+            yield wrap(f"\nWith {other.id} in the place of this draft:\n", terminal.columns)
+            yield colours.diff(visible(other.diff).rstrip("\n"), terminal) + "\n"
+        elif other.diff is not None:
+            yield wrap(f"\nWith {other.id} in the place of this draft it would read the same.\n", terminal.columns)
 
 
 def _following(draft: "DraftView", terminal: Terminal) -> Iterator[str]:

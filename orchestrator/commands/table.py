@@ -67,7 +67,7 @@ _TASKS = (
 _CANCELLED = _TASKS.replace("], dry_run}", "], notices, dry_run}")
 _DRAFTS = (
     f"{{drafts: [{{id, task, agent, client, target, status, provenance, {_FINDINGS}, created, sha256, path, edit, "
-    "section, sources, commit, reason, stages, changed, diff?}]}"
+    "section, sources, commit, reason, stages, changed, beside: [{id, agent, edit, section, same, diff?}], diff?}]}"
 )
 _DECISIONS = (
     "{commit, paths, decisions: [{draft, outcome, status, note, commit, paths, sha256, stages, diff?}], dry_run}"

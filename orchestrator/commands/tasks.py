@@ -1,5 +1,6 @@
 """Tasks that ended, as people read them."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .ink import ink
@@ -18,7 +19,11 @@ def done(result: "DelegateResult", terminal: Terminal) -> str:
     """Each task with its answer, its drafts and the next command."""
     if result.dry_run:
         return "\n".join(_foretold(task, terminal) for task in result.tasks) + _NOTHING
-    return "\n".join(_task(task, terminal) for task in result.tasks)
+    from ..beside import marked
+
+    drafts = {draft.id: draft for draft in marked(draft for task in result.tasks for draft in task.drafts)}
+    tasks = (replace(task, drafts=tuple(drafts[draft.id] for draft in task.drafts)) for task in result.tasks)
+    return "\n".join(_task(task, terminal) for task in tasks)
 
 
 def made(result: "DelegateResult", terminal: Terminal) -> str:
@@ -71,6 +76,9 @@ def _draft(draft: "DraftView", terminal: Terminal) -> list[str]:
     place = f"clients/{draft.client}/{draft.target}" if draft.client else draft.target
     commit = f" as {draft.commit}" if draft.commit else ""
     lines = [f"  {draft.id}  {one_line(place)}  {draft.status}{commit}\n"]
+    if draft.beside:
+        others = " and ".join(other.id for other in draft.beside)
+        lines.append(wrap(f"    beside {others}, which go to the same target\n", terminal.columns))
     for finding in () if draft.status == "committed" else draft.findings:
         level = ink(finding.level, "red" if finding.level == "block" else "yellow", terminal)
         lines.append(wrap(f"    {level}: {one_line(finding.message)}\n", terminal.columns))

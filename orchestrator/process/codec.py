@@ -14,6 +14,7 @@ from pathlib import PurePath
 from .protocol import Garbled
 
 TYPES: Mapping[str, str] = {
+    "Beside": "onepen.orchestrator.results",
     "CancelResult": "onepen.orchestrator.cancelled",
     "CommitResult": "onepen.orchestrator.results",
     "Decision": "onepen.orchestrator.decision",
