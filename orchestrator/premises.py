@@ -9,9 +9,6 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import anyio
-import anyio.to_thread
-
 from ..memory import files
 from ..memory.guard import leads_straight
 from ..memory.links import LinkLeadsOut, real_path
@@ -52,11 +49,15 @@ async def append_aside(path: Path, line: str) -> None:
 
     Threads that sync different files at the same time wait for the disk together, not one after the other.
     """
+    import anyio.to_thread  # commands that only read come here, too, and do without
+
     await anyio.to_thread.run_sync(append_line, path, line)
 
 
 async def sync_aside(paths: Iterable[Path]) -> None:
     """Waits until these files and folders are on the disk, all at the same time; raises an OSError."""
+    import anyio.to_thread
+
     every, failed = tuple(paths), list[OSError]()
 
     def sync_some(some: Sequence[Path]) -> None:
