@@ -78,12 +78,15 @@ def _said(number: int, name: str, given: Mapping[str, object]) -> ModelReply:
 
 
 def rules(seconds: float) -> str:
-    """The same model as rules of the Messages API double (JSON); all its drafts go to one finding."""
+    """The same model as rules of the Messages API double (JSON); all its drafts go to one finding.
+
+    What a call used is counted by the double: the gateway learns from it whether the server caches.
+    """
     verdict, given = _VERDICT
     turns = [{"tool": name, "input": value} for name, value in (turn(n, "Pinholes") for n in range(TURNS))]
     told: list[Mapping[str, object]] = [{"forced": verdict, "reply": [{"tool": verdict, "input": given}]}]
     told += [{"turn": n, "reply": [{"text": "Next."}, said], "delay": seconds} for n, said in enumerate(turns, 1)]
-    return json.dumps([{**rule, "usage": USED} for rule in told])
+    return json.dumps(told)
 
 
 @dataclass(frozen=True)

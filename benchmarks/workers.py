@@ -137,6 +137,8 @@ class Crowd:
 async def crowd(folder: Path, alive: int, more: int = 0) -> Crowd:
     """Start so many workers, and `more` that have to wait; measure when all wait for the model, then let them end."""
     async with studio(folder, at_once=alive) as at:
+        await at.delegate("Warm up?")  # by then all is there that is there once
+        at.player.first.clear()
         at.player.gate = gate = anyio.Event()
         before = set(descendants(os.getpid()))
         texts = [f"Question {n}" for n in range(alive + more)]

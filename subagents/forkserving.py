@@ -68,8 +68,11 @@ def warm() -> None:
     for name in _NEEDED:
         importlib.import_module(name)
     from .practice import practise
+    from .rehearsal import TIMES, rehearse
 
-    practise()
+    for turn in range(TIMES):
+        rehearse()
+        practise(turn)
     gc.disable()  # a collection would write to pages that workers share
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""A short rehearsal before the first worker: what each would make anew is made once, and all of them share it.
+"""The texts of an attempt before the first one: what each worker would make anew is made once, and all share it.
 
 Patterns are compiled, validators built and tables filled by the first text that needs them. In a process that is forked
 for one attempt every text is the first: three quarters of an attempt's processor time went into that.
@@ -26,10 +26,13 @@ _TEXT = '# Practice\n\n## Part one\n\n- "Celadon" at cone 6\n\n> "Celadon since 
 _TASK, _ATTEMPT = "practice", 1
 
 
-def practise() -> None:
-    """Goes through what an attempt does, in memory: nothing is read or written."""
+def practise(turn: int = 0) -> None:
+    """Goes through what an attempt does, in memory: nothing is read or written.
+
+    Each `turn` has texts of its own, so that none is only remembered.
+    """
     _speak()
-    _draft()
+    _draft(f"{_TEXT}\nTurn {turn}.\n")
     page("inputs/glaze.md", f"{_TEXT}password: none\n", 1, 10)
     leads_straight(Path("/"))
 
@@ -45,21 +48,21 @@ def _speak() -> None:
     user()
 
 
-def _draft() -> None:
+def _draft(text: str) -> None:
     """A draft with all that a draft can have."""
-    given = {"text": _TEXT, "title": "Practice", "index": [{"section_id": "part-one", "summary": "Celadon."}]}
+    given = {"text": text, "title": "Practice", "index": [{"section_id": "part-one", "summary": "Celadon."}]}
     parse_input("write_draft", WriteDraft, given)
     target = CardTarget("research", CardId("practice"))
     entry = IndexEntry("part-one", "Celadon, at cone 6.", ("glaze",))
-    apply_edit(None, CardEdit(target, "create", text=_TEXT, title="Practice"), date(2000, 1, 1))
+    apply_edit(None, CardEdit(target, "create", text=text, title="Practice"), date(2000, 1, 1))
     raw = render_draft(
-        target=target, edit="create", body=_TEXT, title="Practice", index=(entry,), sources=("inputs/glaze.md:3",),
+        target=target, edit="create", body=text, title="Practice", index=(entry,), sources=("inputs/glaze.md:3",),
         provenance="agent",
     )  # fmt: skip
     parse_draft("practice.md", raw, lambda name: None)
     card = CardEdit(target, "replace", section="part-one", old_text="cone 6", text="cone 7")
-    apply_edit(f"---\ntitle: Practice\n---\n\n{_TEXT}", card, date(2000, 1, 1))
+    apply_edit(f"---\ntitle: Practice\n---\n\n{text}", card, date(2000, 1, 1))
     id_from_title("Übung macht den Meister")
     name_for(str(target), "part-one")
     parse_quote(_TEXT.split("\n")[6])
-    mask(_TEXT)
+    mask(text)
