@@ -100,6 +100,7 @@ def hello(assignment: Assignment) -> wire.Hello:
         feedback=None if assignment.feedback is None else well_formed(assignment.feedback),
         answer=assignment.answer,
         inputs=assignment.inputs,
+        unsafe=assignment.unsafe,
         folders=wire.Folders(
             snapshot=str(assignment.snapshot),
             space=str(assignment.space),

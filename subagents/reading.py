@@ -37,9 +37,9 @@ class Reading:
         self._inputs = tuple(inputs)
         self.external = False
 
-    def by_command(self) -> None:
-        """A command was run: it could read the inputs, and nobody knows whether it did."""
-        self.external = self.external or bool(self._inputs)
+    def by_command(self, *, unconfined: bool = False) -> None:
+        """A command was run: it could read the inputs, `unconfined` all the world, and nobody knows whether it did."""
+        self.external = self.external or unconfined or bool(self._inputs)
 
     def card(self, name: str, section: str | None, start: int | None) -> Page:
         """A page of a card or project file; raises ToolRefused or UnsafeFile."""

@@ -26,7 +26,10 @@ _STATE = re.compile(r"\nwork folder: [^\n]* \[state ([0-9a-f]{16}|unknown)\]\Z")
 
 
 class Running:
-    """Runs commands in `folder`; `alive` is told now and then that one goes on. `most` seconds are the attempt's."""
+    """Runs commands in `folder`; `alive` is told now and then that one goes on. `most` seconds are the attempt's.
+
+    `unconfined` says that there may be no sandbox around them.
+    """
 
     def __init__(
         self,
@@ -36,8 +39,11 @@ class Running:
         space: Path,
         alive: Callable[[str], None],
         most: float = MOST_SECONDS,
+        *,
+        unconfined: bool = False,
     ) -> None:
         self.folder = folder
+        self.unconfined = unconfined
         self._environment = command_environment(parent, tmp=folder.tmp, inputs=inputs, space=space)
         self._alive = alive
         self._most = min(most, MOST_SECONDS)

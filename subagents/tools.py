@@ -79,7 +79,7 @@ class Toolbox:
         """The result of one call; what can't be done is an error result with the reason."""
         done = self._done.get(use.id)
         if use.name == "run_command" and self._running is not None:
-            self._reading.by_command()
+            self._reading.by_command(unconfined=self._running.unconfined)
         if done is not None and (done.is_error or use.name == "run_command"):
             return done
         try:

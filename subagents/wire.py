@@ -127,6 +127,8 @@ class Hello(_Wired):
     """True: a person asks and wants words in the report, no draft."""
     inputs: tuple[str, ...] = ()
     """Names of the files in the inputs folder."""
+    unsafe: bool = False
+    """True: a person let programs run although nothing may confine them; what they make counts as external."""
     folders: Folders
     """Where to read and write."""
     limits: WorkerLimits

@@ -158,9 +158,8 @@ def _running(task: wire.Hello, line: Line) -> "Running | None":
     from .running import Running
     from .workfolder import WorkFolder
 
-    folders = task.folders
-    work = WorkFolder(Path(task.folders.work))
-    return Running(work, os.environ, Path(folders.inputs), Path(folders.space), line.progress, most=task.limits.seconds)
+    work, inputs, space = WorkFolder(Path(task.folders.work)), Path(task.folders.inputs), Path(task.folders.space)
+    return Running(work, os.environ, inputs, space, line.progress, task.limits.seconds, unconfined=task.unsafe)
 
 
 def _told(call: ToolUse) -> str:

@@ -47,6 +47,20 @@ def test_a_file_is_drafted_byte_for_byte_with_a_note_to_who_reviews_it(bench: Be
     assert again.startswith("cones.csv.md: already done")
 
 
+@pytest.mark.parametrize(("unconfined", "inputs", "provenance"), [
+    (False, (), "agent"), (True, (), "external"), (False, ("cones.md",), "external"),
+])  # fmt: skip
+def test_what_a_command_made_is_as_what_it_could_read(
+    bench: Bench, unconfined: bool, inputs: tuple[str, ...], provenance: str
+) -> None:
+    tools = bench.toolbox(commands=True)
+    tools.toolbox._reading._inputs = inputs
+    tools.toolbox._running.unconfined = unconfined  # type: ignore[union-attr]
+    tools.ok("run_command", command="echo 6,1222 > a.csv")
+    tools.ok("write_draft", file="a.csv", target="projects/kiln/a.csv", text="x")
+    assert draft(bench, "a.csv.md").provenance == provenance
+
+
 def test_the_file_can_be_drafted_anew_and_edited(bench: Bench, tools: Tried) -> None:
     where = {"file": "out/cones.csv", "target": "projects/kiln/cones.csv", "text": "Cones."}
     tools.ok("write_draft", **where)

@@ -86,7 +86,8 @@ def _attempt(assignment: Assignment, host: Host) -> ReportInput:
 
     running = None
     if work_folder is not None:
-        running = Running(work_folder, os.environ, assignment.inputs_folder, assignment.space, say)
+        inputs, space, unsafe = assignment.inputs_folder, assignment.space, assignment.unsafe
+        running = Running(work_folder, os.environ, inputs, space, say, unconfined=unsafe)
     asks = assignment.agent.asks
     toolbox = Toolbox(
         assignment.agent.tools, reading, drafting, search, running, asks, Fences(assignment.fence.encode())
