@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.lowlevel
 import pytest
 
 from onepen.subagents import supervision
+from onepen.subagents.child import Child
 from onepen.subagents.ending import Ending, Failed, Reported, Stopped, TimedOut
 from onepen.subagents.host import Paused
 from onepen.subagents.messages import Message, Text
 from onepen.subagents.model import ModelReply, Usage
-from onepen.subagents.pool import Limits, Pool, RequestRefused
+from onepen.subagents.pool import Assignment, Limits, Pool, ProcessPool, RequestRefused
 from onepen.testing.bench import Bench, ScriptedHost
 from onepen.testing.worker import worker
 
@@ -369,15 +369,20 @@ def test_stopping_tells_the_worker_first(bench: Bench, listens: bool) -> None:
 def test_one_that_is_stopped_while_it_starts_is_ended_too(bench: Bench) -> None:
     endings: list[Ending] = []
 
+    class Busy(ProcessPool):
+        async def _start(self, program: tuple[str, ...], assignment: Assignment) -> Child:
+            await anyio.sleep(0.1)  # as when the fork server has more to do than it takes
+            return await super()._start(program, assignment)
+
     async def whole() -> None:
-        pool = bench.pool(worker(["hello"], ["sleep", 600]))
+        pool = Busy(worker(["hello"], ["sleep", 600]))
 
         async def one() -> None:
             endings.append(await pool.run(bench.assignment(), ScriptedHost()))
 
         async with anyio.create_task_group() as group:
             group.start_soon(one)
-            await anyio.lowlevel.checkpoint()
+            await anyio.wait_all_tasks_blocked()
             pool.stop(bench.task, 1)
 
     with took_at_most(supervision.GRACE + 5):
