@@ -5,7 +5,7 @@ overlaid with a pending redo record; writing methods take the pen for their own 
 seconds. With `dry_run` they take no pen, write nothing, refuse what they would refuse and answer what they would.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .tasks.naming import Ids
     from .tasks.work import OnMade, Work
     from .tasks.workshop import Workshop
+    from .watched import WorkersView
     from .witness import Witness
 
 __all__ = [
@@ -161,6 +162,10 @@ class Service(Clearer):
             raise BadRequest("name at least one task", hint="onepen status")
         workshop = None if self._pens is None else self._workshop()
         return await Cancelling(self._desk(dry_run), workshop, self._who).cancel(tasks)
+
+    def watch(self) -> "AsyncIterator[WorkersView]":
+        """Who is at work in this process: at once, then whenever that changes and at least each second; for ever."""
+        return self._workshop().watch()
 
     async def turn(
         self,

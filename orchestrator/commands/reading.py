@@ -23,7 +23,15 @@ def turn(shell: Shell) -> int:
     return 0
 
 
-def status(shell: Shell, all_clients: AllClients = False) -> int:
+def status(
+    shell: Shell,
+    all_clients: AllClients = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Show who is at work, again and again, until Ctrl-C.")] = False,
+) -> int:
+    if watch:
+        from .watching import watch as watched
+
+        return watched(shell, all_clients=all_clients)
     from . import standing
 
     result = shell.service.status(None if all_clients else shell.client, all_clients=all_clients)

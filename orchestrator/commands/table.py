@@ -83,6 +83,11 @@ _STATUS = (
     "client_titles, git: {problem, since} | null, durability}"
 )
 
+_WATCHED = (
+    "; with --watch a line for each change, and in it also workers: [{task, agent, client, attempt, since, doing, "
+    "cost_usd}], waiting, left: [{task, agent, status, reason}]"
+)
+
 _ROW = "name, bookings, input, cache_write, cache_read, output, cost_usd, unpriced_tokens, lost_calls, seconds"
 _USAGE = f"{{by, since, until, client, rows: [{{{_ROW}}}], totals: {{{_ROW}}}, layers: {{}}, warnings: []}}"
 _CONFIG = (
@@ -136,8 +141,8 @@ ROWS: tuple[Row, ...] = (
         "status",
         reading.status,
         "Say what runs, what waits for you, and what was spent today.",
-        ("onepen status", "onepen status --json"),
-        _STATUS,
+        ("onepen status", "onepen status --json", "onepen status --watch"),
+        _STATUS + _WATCHED,
     ),
     Row(
         "up",

@@ -183,6 +183,11 @@ WORK: Mapping[str, type[Args]] = {"delegate": Delegate, "resume": Resume, "send_
 """Goes on for as long as it takes, with events, and without the client if that goes away."""
 
 DOWN = "down"
+WATCH = "watch"
+
+
+class Watch(Args):
+    """Who is at work now, told again and again for as long as the client listens."""
 
 
 class Scope(Args):
@@ -223,7 +228,7 @@ def asked(line: Line) -> Asked:
     """The request on a line; raises Garbled, without the values that it came with."""
     try:
         envelope = Envelope.model_validate(line)
-        kinds: dict[str, type[Args]] = {**SHORT, **WORK, DOWN: Down}
+        kinds: dict[str, type[Args]] = {**SHORT, **WORK, DOWN: Down, WATCH: Watch}
         if envelope.op not in kinds:
             raise Garbled(f"op {envelope.op!r} is none of {', '.join(kinds)}")
         return Asked(envelope, kinds[envelope.op].model_validate(envelope.args))

@@ -1,7 +1,7 @@
 """Carry out a request against the service, and make an answer of whatever comes of it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Protocol
 
 from ..requests import ProgressLine, TurnEvent
@@ -69,6 +69,11 @@ class Calls:
             return error_line(type(e).__name__, self._mask(failure.message), failure.hint, failure.exit_code)
         self._notes.note("done", op=asked.op, request=asked.id, seconds=round(self._seconds() - began, 3))
         return line
+
+    async def watched(self) -> AsyncIterator[Line]:
+        """Who is at work, as events without an end."""
+        async for seen in self._service.watch():
+            yield {"event": "workers", "seen": typed(seen)}
 
     async def _called(self, job: Job) -> object:
         asked = job.asked

@@ -6,6 +6,7 @@ how it goes on, and answers when it is done.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from .codec import plain, read
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..requests import ChatRequest, OnEvent, ProgressLine
     from ..results import CommitResult, DelegateResult, TaskView
     from ..settings.setup import Setup
+    from ..watched import WorkersView
 
 
 class Detached(Exception):
@@ -87,6 +89,16 @@ class Remote:
         """The request's name goes with it as its id."""
         assert not dry_run, "a rehearsal asks nobody"
         return read(self._link.ask(op, str(request or self._id), _object(plain(args)), scope=self._scope))
+
+    def watch(self, on_seen: Callable[["WorkersView"], None]) -> None:
+        """Tells who is at work over there, again and again, until the orchestrator ends; raises Told or Garbled."""
+
+        def heard(line: Line) -> None:
+            if line.get("event") == "workers":
+                on_seen(cast("WorkersView", read(line.get("seen"))))
+
+        with suppress(Gone):
+            self._link.ask("watch", self._id, {}, on_event=heard, seconds=None)
 
     # -- work ----------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from anyio.abc import SocketAttribute, SocketListener, SocketStream
 from ...version import __version__
 from ..errors import OrchestratorFault
 from ..settings.setup import NOTHING
-from .asked import DOWN, Asked, asked
+from .asked import DOWN, WATCH, Asked, asked
 from .calling import Calls, Notes
 from .errors import Ending, error_line
 from .job import Job
@@ -214,6 +214,8 @@ class Server:
             return
         if request.op == DOWN:
             await self._down(stream, request)
+        elif request.op == WATCH:
+            await self._watched(stream)
         elif request.works and self._ends and not self._jobs:
             return  # nothing to wait for: whoever hears nothing asks the next orchestrator
         elif request.works and self._ends:
@@ -222,6 +224,16 @@ class Server:
         else:
             await stream.send(encode({"accepted": True}))
             await self._answer(stream, reader, Job(request))
+
+    async def _watched(self, stream: SocketStream) -> None:
+        """Tell who is at work until the client goes away, or the process ends; who watches keeps nobody from ending."""
+        self._connected -= 1
+        self._stir()
+        try:
+            async for line in self._calls.watched():
+                await stream.send(encode(line))
+        finally:
+            self._connected += 1
 
     def _hello(self) -> Hello:
         return Hello(__version__, self._key, os.getpid(), self._since, len(self._jobs))

@@ -110,6 +110,7 @@ class Attempt:
             turns=assignment.limits.turns,
             stored=before.replies,
         )
+        self._workshop.roster.costs(self._dossier.task, lambda: conversation.spent.cost_usd)
         place = None
         if assignment.commands:
             place = Workplace(folder, spawn.attempt, sent_back(self._dossier, spawn))

@@ -25,6 +25,7 @@ from ...staging.verdict import Escalated, moved_on
 from ...subagents.definition import AgentDefinition
 from ..commit import Scribe, Written
 from ..gateway.account import Account
+from ..results import TaskStatus
 from ..review.judge import REVIEWER, Appointed, Judge, judged_by
 from ..review.reviewer import CHECKS, Examined, Reviewer
 from ..review.reviewfile import write_review
@@ -62,6 +63,9 @@ class _Running:
     def refresh(self) -> None:
         self.dossier = self.dossier.refreshed()
 
+    def stands(self) -> tuple[TaskStatus, str]:
+        return self.dossier.state.status, self.dossier.state.reason
+
     def draft(self, id_: str) -> DraftState:
         draft = self.dossier.state.draft(id_)
         assert draft is not None, "an instruction names a draft of its task"
@@ -98,8 +102,13 @@ class Driver:
         self._judging = judging
         self._agents = agents
         self._scribe = scribe
-        self._say = say
         self._stop = stop
+
+        def heard(dossier: Dossier, text: str, *, lasting: bool = False) -> None:
+            workshop.roster.says(dossier.task, text)
+            say(dossier, text, lasting=lasting)
+
+        self._say: Say = heard
         self._new_reviewer = reviewer or (lambda space: Reviewer(view, space, lambda: clock.now().date()))
         self._reviewers: dict[str, Reviewer] = {}
         self._told: set[str] = set()
@@ -165,11 +174,14 @@ class Driver:
         with task.at_work.broken_off():
             await self._workshop.slots.acquire()
             given = True
+        if not given:
+            yield False
+            return
         try:
-            yield given
+            with self._workshop.roster.at_work(task.dossier, self._now(), task.stands):
+                yield True
         finally:
-            if given:
-                self._workshop.slots.release()
+            self._workshop.slots.release()
 
     async def _carry_out(self, task: _Running, instruction: Instruction) -> None:
         match instruction:
@@ -246,6 +258,7 @@ class Driver:
         served = self._models(dossier.sheet.model, definition, dossier.space.client)
         account = self._accounts(dossier, definition.id)
         await task.happened(AttemptStarted(spawn.attempt))
+        self._workshop.roster.begins(dossier.task, spawn.attempt, self._now())
         self._say(dossier, f"attempt {spawn.attempt} started")
         attempt = Attempt(
             self._workspace,
@@ -296,6 +309,9 @@ class Driver:
             await task.happened(event)
         if isinstance(event, AttemptFailed):
             self._say(task.dossier, f"attempt {event.attempt} failed: {event.reason}")
+
+    def _now(self) -> str:
+        return self._clock.now().isoformat(timespec="seconds")
 
     def _reviewer(self, dossier: Dossier) -> Reviewer:
         space = dossier.space

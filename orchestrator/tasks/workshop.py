@@ -1,5 +1,6 @@
 """What all work of one process shares, however many people ask: workers, places to run, the gateway, what runs now."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,17 @@ from ...memory.ids import TaskId
 from ...memory.workspace import Space
 from ...subagents.room import AT_ONCE
 from ..cashbook import Cashbook
+from ..watched import WorkersView
 from .atwork import AtWork
+from .roster import Roster
 from .startgate import StartGate
 
 if TYPE_CHECKING:
     from ...subagents.pool import Pool
     from ..gateway.gateway import Gateway
+
+_APART_SECONDS = 0.2
+_BEAT_SECONDS = 0.8
 
 
 @dataclass
@@ -32,6 +38,7 @@ class Workshop:
     gateway: "Gateway"
     slots: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(AT_ONCE))
     gate: StartGate = field(default_factory=StartGate)
+    roster: Roster = field(default_factory=Roster)
     at_work: dict[TaskId, AtWork] = field(default_factory=dict)
     talking: set[str] = field(default_factory=set)
     histories: dict[str, Followed] = field(default_factory=dict)
@@ -39,3 +46,11 @@ class Workshop:
 
     def cashbook(self, space: Space) -> Cashbook:
         return self.cashbooks.setdefault(space.prefix, Cashbook(space))
+
+    async def watch(self) -> AsyncIterator[WorkersView]:
+        """Who is at work: at once, then whenever that changes and at least each second, for ever."""
+        while True:
+            changes, working = self.roster.changes, len(self.roster.view().workers)
+            yield self.roster.view(waiting=len(self.at_work) - working)
+            await anyio.sleep(_APART_SECONDS)
+            await self.roster.changed(changes, _BEAT_SECONDS)

@@ -91,6 +91,9 @@ if TYPE_CHECKING:
     from .orchestrator.stop import StopSign as StopSign
     from .orchestrator.tally import UsageResult as UsageResult
     from .orchestrator.tasks.naming import Ids as Ids
+    from .orchestrator.watched import LeftView as LeftView
+    from .orchestrator.watched import WorkersView as WorkersView
+    from .orchestrator.watched import WorkerView as WorkerView
     from .staging.draft import Draft as Draft
     from .staging.errors import StagingFault as StagingFault
     from .staging.finding import Finding as Finding
@@ -167,6 +170,7 @@ __all__ = [
     "Ids",
     "IndexEntry",
     "Layer",
+    "LeftView",
     "Limits",
     "MemoryFault",
     "Message",
@@ -230,6 +234,8 @@ __all__ = [
     "View",
     "WhyResult",
     "Words",
+    "WorkerView",
+    "WorkersView",
     "Workspace",
     "WorkspaceSettings",
     "build_service",
@@ -268,6 +274,7 @@ _HOMES = {
     "orchestrator.settings.models": ("Models", "Resolver", "Served"),
     "orchestrator.chat.answer": ("TurnResult",),
     "orchestrator.cancelled": ("CancelResult",),
+    "orchestrator.watched": ("LeftView", "WorkerView", "WorkersView"),
     "orchestrator.kept": ("RenameResult",),
     "orchestrator.mirror.standing": ("MirrorView",),
     "orchestrator.past": ("HistoryResult", "UndoResult", "WhyResult"),

@@ -90,6 +90,7 @@ def test_many_tasks_whose_workers_crash_are_not_all_tried(make_service: MakeServ
     pool = InProcessPool(instead=lambda _: Failed("ended by SIGSEGV", None, "SIGSEGV", 0.1))
     service = make_service(pool=pool)
     service._workshop().gate = StartGate(time)
+    service._workshop().slots.total_tokens = 8
 
     async def press() -> None:
         with anyio.fail_after(30):

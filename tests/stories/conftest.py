@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from onepen.testing import worker
+
 Workers = Mapping[str, list[list[Any]]]
 Install = Callable[[Workers], dict[str, str]]
 
@@ -16,12 +18,13 @@ Install = Callable[[Workers], dict[str, str]]
 def install(tmp_path: Path) -> Install:
     """Writes the person's config, and gives what their shell's environment has besides.
 
-    What a worker does is looked up by the text of its task, see onepen.testing.worker. The folder stands at the end of
-    its command line, by which it is found among all processes.
+    What a worker does is looked up by the text of its task, see onepen.testing.worker. It is confined as every worker
+    is, so it is started by its file, which it may read. The folder stands at the end of its command line: by it the
+    worker is found among all processes.
     """
 
     def make(workers: Workers) -> dict[str, str]:
-        command = [sys.executable, "-P", "-m", "onepen.testing.worker", json.dumps(workers), str(tmp_path)]
+        command = [sys.executable, "-P", worker.__file__, json.dumps(workers), f"in={tmp_path}"]
         config = tmp_path / ".config/onepen/config.toml"
         config.parent.mkdir(parents=True)
         config.write_text(f"[workers.researcher]\ncommand = {json.dumps(command)}\n")

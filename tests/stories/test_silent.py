@@ -121,7 +121,7 @@ def test_what_ran_at_a_kill_is_interrupted_and_ends_at_its_limit_when_it_goes_on
 
 
 def at_work(story: Story) -> list[str]:
-    return [words for words in commands() if str(story.home) in words and "onepen.testing.worker" in words]
+    return [words for words in commands() if str(story.home) in words and "testing/worker.py" in words]
 
 
 def running(mark: str) -> list[str]:
