@@ -19,9 +19,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from .kin import end_all, strike, take_in_orphans
-from .launch import launch
+from .launch import Plan, launch, planned
 from .order import DESCRIPTORS, LARGEST, Order, Word
-from .sandbox.level import probe
+from .sandbox import confine
+from .sandbox.level import Level, probe
 
 _LOOK_SECONDS = 1.0
 """How often it looks for children that it didn't fork, as long as there are workers."""
@@ -42,7 +43,7 @@ class _Hand:
     """A worker by its lead; `pid` is None until it was forked."""
 
     lead: socket.socket
-    order: Order
+    plan: Plan
     files: tuple[int, ...]
     pid: int | None = None
     ended: float | None = None
@@ -59,11 +60,12 @@ class _Hand:
 def serve(orders: socket.socket, warden: int) -> int:
     """Serve until the orchestrator or the warden is gone; the exit status."""
     take_in_orphans()
-    warm()
-    return _Server(orders, warden).run()
+    level = probe()
+    warm(level)
+    return _Server(orders, warden, level).run()
 
 
-def warm() -> None:
+def warm(level: Level) -> None:
     """Import what workers need, rehearse, and settle the memory that they will share."""
     for name in _NEEDED:
         importlib.import_module(name)
@@ -71,6 +73,7 @@ def warm() -> None:
     from .rehearsal import TIMES, rehearse
 
     for turn in range(TIMES):
+        confine.rehearse(level)
         rehearse()
         practise(turn)
     gc.disable()  # a collection would write to pages that workers share
@@ -79,10 +82,10 @@ def warm() -> None:
 
 
 class _Server:
-    def __init__(self, orders: socket.socket, warden: int) -> None:
+    def __init__(self, orders: socket.socket, warden: int, level: Level) -> None:
         self._orders = orders
         self._pid = os.getpid()
-        self._level = probe()
+        self._level = level
         self._hands: dict[int, _Hand] = {}  # by the descriptor of its lead
         self._running: dict[int, _Hand] = {}  # by process id
         self._queue: deque[_Hand] = deque()
@@ -148,7 +151,7 @@ class _Server:
                 for file in files:
                     os.close(file)
                 continue
-            hand = _Hand(socket.socket(fileno=files[-1]), Order.decode(data), tuple(files[:-1]))
+            hand = _Hand(socket.socket(fileno=files[-1]), planned(Order.decode(data)), tuple(files[:-1]))
             self._hands[hand.lead.fileno()] = hand
             self._poll.register(hand.lead, select.EPOLLIN)
             self._queue.append(hand)
@@ -172,7 +175,7 @@ class _Server:
             return True
         if pid == 0:
             gc.enable()
-            launch(hand.order, hand.files, self._pid, self._level)
+            launch(hand.plan, hand.files, self._pid, self._level)
         for file in hand.files:
             os.close(file)
         hand.files = ()

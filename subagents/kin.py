@@ -5,12 +5,13 @@ worker started is at any moment below the worker or, once its parent has ended, 
 that is left is to end one's children again and again until there are none: Linux prctl(2), PR_SET_CHILD_SUBREAPER.
 """
 
-import ctypes
 import os
 import signal
 import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+
+from .libc import libc
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -96,7 +97,7 @@ def _kill(pid: int) -> None:
 
 
 def _prctl(option: int, value: int) -> None:
-    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+    libc().prctl(option, value, 0, 0, 0)
 
 
 def _read(path: str) -> bytes:

@@ -4,7 +4,6 @@ It holds no key and opens no connection: models and search are asked for over it
 than its orchestrator: on Linux the kernel kills it with its parent, and everywhere the end of its stdin ends it.
 """
 
-import ctypes
 import os
 import signal
 import sys
@@ -18,6 +17,7 @@ from ..version import __version__
 from . import wire
 from .drafting import Drafting
 from .errors import SubagentFault
+from .libc import libc
 from .loop import Said, work
 from .messages import Message, ToolUse, well_formed
 from .prompt import first_message, prefix_sha, read_snapshot, system_blocks, tools
@@ -189,4 +189,4 @@ def main() -> int:
 
 def _die_with_parent() -> None:
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        libc().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from ..libc import libc
+
 _PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT, _CLEAR_ALL = 24, 28, 47, 4
 _NO_ROOT_LOCKED = 0b11 | 0b1100 | 0b11000000  # no capability comes with user id 0, none with a change of it, no ambient
 _VERSION = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
@@ -37,16 +39,15 @@ def kept_for(folders: Iterable[Path], user: int) -> frozenset[int]:
 
 def drop(kept: frozenset[int]) -> None:
     """Give up all capabilities but these, for ever, also for what is started. Raises OSError."""
-    libc = ctypes.CDLL(None, use_errno=True)
     for number in range(_MOST):
         if number not in kept:
-            libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)  # without CAP_SETPCAP there is nothing to drop from
-    libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
+            libc().prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)  # without CAP_SETPCAP there is nothing to drop from
+    libc().prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     if not kept:
-        libc.prctl(_PR_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0)
+        libc().prctl(_PR_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0)
     mask = sum(1 << number for number in kept)
     sets = _Sets(effective0=mask, permitted0=mask)
-    if libc.capset(ctypes.byref(_Header(_VERSION, 0)), ctypes.byref(sets)) != 0:
+    if libc().capset(ctypes.byref(_Header(_VERSION, 0)), ctypes.byref(sets)) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import SubagentFault
 from . import capability, cgroup, folders, landlock, seccomp
 from .confinement import Confinement, exposed
-from .filter import program
+from .filter import packed, program
 from .level import Level
 from .limits import limit
 
@@ -58,6 +58,18 @@ def confine(confinement: Confinement, level: Level) -> None:
             seccomp.install(program(level.kernel, commands=confinement.commands, pid=os.getpid()))
     except OSError as e:
         raise SandboxFailed(level.kind, e.strerror or str(e)) from e
+
+
+def rehearse(level: Level) -> None:
+    """Do all that confining a worker takes short of binding this process, which is going to fork workers.
+
+    What is found out and built on the way is theirs then, too.
+    """
+    for commands in (False, True):
+        confinement = Confinement(commands=commands)
+        tuple(_rules(confinement))
+        if level.seccomp:
+            packed(program(level.kernel, commands=commands, pid=os.getpid()))
 
 
 def _own(confinement: Confinement) -> Iterable[Path]:

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from ..libc import libc
+
 _CREATE, _ADD, _RESTRICT = 444, 445, 446  # the same numbers on every architecture
 _BENEATH = 1  # LANDLOCK_RULE_PATH_BENEATH
 
@@ -107,4 +109,4 @@ def _checked(result: int) -> int:
 
 
 def _syscall() -> "ctypes._NamedFuncPointer":
-    return ctypes.CDLL(None, use_errno=True).syscall
+    return libc().syscall

@@ -4,6 +4,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 
+from ..libc import libc
 from .filter import Instruction, packed
 
 _PR_GET_SECCOMP, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _FILTER = 21, 22, 38, 2
@@ -15,7 +16,7 @@ class _Program(ctypes.Structure):
 
 def offered() -> bool:
     """Whether this kernel knows filters."""
-    found: int = ctypes.CDLL(None, use_errno=True).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0)
+    found: int = libc().prctl(_PR_GET_SECCOMP, 0, 0, 0, 0)
     return found >= 0
 
 
@@ -32,6 +33,6 @@ def install(instructions: Sequence[Instruction]) -> None:
 
 def _prctl(*arguments: object) -> None:
     whole = [a if not isinstance(a, int) else ctypes.c_ulong(a) for a in arguments] + [ctypes.c_ulong(0)] * 3
-    if ctypes.CDLL(None, use_errno=True).prctl(*whole[:5]) != 0:
+    if libc().prctl(*whole[:5]) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))

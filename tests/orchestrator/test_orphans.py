@@ -101,15 +101,17 @@ class Place:
 
 def killed(tmp_path: Path, rounds: int) -> list[float]:
     """F23: kill -9 of the orchestrator, again and again; how long the last of each round took to end."""
-    place = Place(tmp_path)
     took = []
     for number in range(rounds):
+        home = tmp_path / f"{number}"
+        home.mkdir()
+        place = Place(home)
         with place.at_work(background=True) as orchestrator:
             orchestrator.kill()
             began = time.monotonic()
             orchestrator.wait()
             took.append(place.survived(began))
-        if number == 0:
+        if number % 10 == 0:
             place.is_sound(WORKERS)
     return took
 

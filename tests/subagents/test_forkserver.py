@@ -165,7 +165,8 @@ def test_what_a_worker_may_need_is_there_before_the_fork(bench: Bench) -> None:
         import sys
         from onepen.subagents import launch, worker
         from onepen.subagents.forkserving import warm
-        warm()
+        from onepen.subagents.sandbox.level import probe
+        warm(probe())
         before = set(sys.modules)
         worker.main()
         print(sorted(set(sys.modules) - before), file=sys.stderr)
@@ -428,3 +429,38 @@ def test_an_attempt_whose_server_is_killed_has_failed(bench: Bench, own: ForkSer
 
     ending = made.run(worker(["ask", {}]), ScriptedHost([reached]))
     assert getattr(ending, "signal", None) == "SIGKILL"
+
+
+NOBODY = """
+    import os, sys
+    from onepen.subagents import forkserving, warden
+    from onepen.subagents.__main__ import main
+    from onepen.subagents.sandbox.level import probe
+
+    forkserving.warm(probe())  # a root's interpreter may lie where nobody else may read
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="all other tests run as an ordinary user already")
+def test_as_an_ordinary_user(tmp_path: Path) -> None:
+    """Taking orphans in, looking into /proc and killing what was left need no rights."""
+    (tmp_path / "nobody.py").write_text(dedent(NOBODY))
+
+    async def work() -> None:
+        server = ForkServer(ENVIRONMENT, (sys.executable, "-P", str(tmp_path / "nobody.py")))
+        try:
+            text, _ = await ran(server, shell(f"id -u; echo $({ESCAPED})"))
+            user, *left = (int(word) for word in text.split())
+            assert user == 65534 and len(left) == 3 and not any(map(alive, left))
+            child, pids = await started(server, shell(f"echo $$ $({ESCAPED}); exec sleep 600"))
+            os.kill(serving(server), signal.SIGKILL)
+            await child.finish()
+            wait_until(lambda: not any(map(alive, pids)))
+        finally:
+            await server.close()
+
+    run(work)
