@@ -13,13 +13,15 @@ from .results import DraftView
 class ProgressLine:
     """Something that a person may want to see while a task runs: which task, and one line of text.
 
-    A `lasting` line is not drawn over: who looks at the screen later should still find it.
+    A `lasting` line is not drawn over: who looks at the screen later should still find it. One that has `ended` says
+    what became of a task while others of the same request still run.
     """
 
     task: str
     agent: str
     text: str
     lasting: bool = False
+    ended: bool = False
 
 
 Progress = Callable[[ProgressLine], None]

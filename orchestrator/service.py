@@ -287,9 +287,9 @@ class Service(Clearer):
 
         force = self._in_force(setup)
 
-        def say(dossier: Dossier, text: str, *, lasting: bool = False) -> None:
+        def say(dossier: Dossier, text: str, *, lasting: bool = False, ended: bool = False) -> None:
             if on_progress is not None:
-                on_progress(ProgressLine(dossier.task, dossier.sheet.agent, text, lasting))
+                on_progress(ProgressLine(dossier.task, dossier.sheet.agent, text, lasting, ended))
 
         return Work(
             self._desk(dry_run),

@@ -30,9 +30,12 @@ class PlainProgress:
         self._tell = tell
         self._seconds = seconds
         self._said: dict[str, float] = {}
+        self._ended: set[str] = set()
 
     def line(self, line: "ProgressLine") -> None:
         """Say it if the task is new or was quiet for thirty seconds, and a lasting line at once."""
+        if line.ended:
+            self._ended.add(line.task)
         if line.lasting:
             self._tell(f"{line.task} {line.agent}: {one_line(line.text)}\n")
             return
@@ -42,8 +45,10 @@ class PlainProgress:
             self._tell(f"{line.task} {line.agent}: {one_line(line.text)}\n")
 
     def end(self, tasks: Sequence["TaskView"]) -> None:
+        """What became of each task, where that wasn't told as it ended."""
         for task in tasks:
-            self._tell(summary(task) + "\n")
+            if task.task not in self._ended:
+                self._tell(summary(task) + "\n")
 
 
 class LiveProgress:
@@ -52,16 +57,18 @@ class LiveProgress:
     def __init__(self, status: "Status", columns: int) -> None:
         self._status = status
         self._columns = columns
-        self._tasks: set[str] = set()
+        self._running: set[str] = set()
 
     def line(self, line: "ProgressLine") -> None:
         from rich.text import Text
 
+        if line.ended:
+            self._running.discard(line.task)
         if line.lasting:  # above the line that is redrawn
             self._status.console.print(Text(f"{line.task} {line.agent}: {one_line(line.text)}"), soft_wrap=False)
             return
-        self._tasks.add(line.task)
-        many = f"{len(self._tasks)} tasks, " if len(self._tasks) > 1 else ""
+        self._running.add(line.task)
+        many = f"{len(self._running)} tasks, " if len(self._running) > 1 else ""
         text = f"{many}{line.task} {line.agent}: {one_line(line.text)}"
         self._status.update(Text(cut(text, self._columns - 4)))
 

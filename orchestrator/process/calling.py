@@ -87,8 +87,8 @@ class Calls:
 
         def progress(line: ProgressLine) -> None:
             job.know([line.task])
-            lasting = {"lasting": True} if line.lasting else {}
-            job.tell({"event": "progress", "task": line.task, "agent": line.agent, "text": line.text, **lasting})
+            more = {name: True for name, said in (("lasting", line.lasting), ("ended", line.ended)) if said}
+            job.tell({"event": "progress", "task": line.task, "agent": line.agent, "text": line.text, **more})
 
         def made(tasks: "tuple[TaskView, ...]") -> None:
             job.know([task.task for task in tasks])

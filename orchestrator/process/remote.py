@@ -128,7 +128,8 @@ class Remote:
             match line:
                 case {"event": "progress", "task": str(task), "agent": str(agent), "text": str(text)}:
                     known[task] = None
-                    on_progress(ProgressLine(task, agent, text, line.get("lasting") is True))
+                    lasting, ended = line.get("lasting") is True, line.get("ended") is True
+                    on_progress(ProgressLine(task, agent, text, lasting, ended))
                 case {"event": "made", "tasks": list(made)}:
                     tasks = cast("tuple[TaskView, ...]", read(made))
                     known.update(dict.fromkeys(task.task for task in tasks))

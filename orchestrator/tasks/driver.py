@@ -38,6 +38,7 @@ from .atwork import AtWork
 from .dossier import Dossier
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
 from .plan import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, due
+from .taskstate import TaskState
 from .transcript import Spent, read_transcript, spent_in
 from .waiting import Say
 from .workshop import Workshop
@@ -120,12 +121,22 @@ class Driver:
         Raises RecoveryNeeded, PenLost or an OSError: what was journalled until then stands.
         """
         running = [_Running(dossier) for dossier in tasks]
+        over: list[_Running] = []
+
+        async def see_through(task: _Running) -> None:
+            await self._see_through(task)
+            over.append(task)
+            if (
+                len(over) < len(running) and not self._stop.presses
+            ):  # of the last one, and of one alone, the answer tells
+                self._say(task.dossier, _became(task.dossier.state, len(over), len(running)), lasting=True, ended=True)
+
         with anyio.CancelScope() as scope:
             self._stop.listen(lambda: scope.cancel() if self._stop.presses > 1 else None)
             try:
                 async with anyio.create_task_group() as group:
                     for task in running:
-                        group.start_soon(self._see_through, task)
+                        group.start_soon(see_through, task)
             except BaseExceptionGroup as several:
                 raise _first_of(several) from several
         return tuple(task.dossier for task in running)
@@ -367,3 +378,10 @@ def _first_of(several: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def _first(instructions: Sequence[Instruction]) -> Instruction | None:
     return next((i for i in instructions if not isinstance(i, AskPerson)), None)
+
+
+def _became(state: TaskState, over: int, of: int) -> str:
+    """What became of one of several tasks, and how many of them are over."""
+    drafts = f", {len(state.drafts)} draft{'s' * (len(state.drafts) > 1)}" if state.drafts else ""
+    reason = f": {state.reason}" if state.reason else ""
+    return f"{state.status}{drafts}{reason} ({over} of {of} done)"

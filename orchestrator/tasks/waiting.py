@@ -12,9 +12,9 @@ LONG = 30.0
 
 
 class Say(Protocol):
-    """Tells a person of a task; a `lasting` line stays on the screen."""
+    """Tells a person of a task; a `lasting` line stays on the screen, one that has `ended` says what became of it."""
 
-    def __call__(self, dossier: Dossier, text: str, *, lasting: bool = False) -> None: ...
+    def __call__(self, dossier: Dossier, text: str, *, lasting: bool = False, ended: bool = False) -> None: ...
 
 
 class SayOfOne(Protocol):

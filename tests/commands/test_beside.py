@@ -144,3 +144,11 @@ def test_a_whole_card_is_no_section() -> None:
     assert [same_place(*pair) for pair in ((None, None), ("x", None), ("x", "y"), ("x", "x"))] == [
         "target", "target", "elsewhere", "section",
     ]  # fmt: skip
+
+
+def test_of_several_tasks_delegate_tells_each_end_once(onepen: Program) -> None:
+    (onepen.home / "wait.json").write_text(json.dumps([{**RULES[0], "delay": 1.0}, *RULES[1:]]))
+    model = f"scripted:{onepen.home / 'wait.json'}"
+    said = onepen.ok("delegate", "hotter", "glossy", "--project", "kiln", "--model", model, "-C", "ws").err
+    ends = [line.split(" ", 2)[2] for line in said.splitlines() if "in_review" in line]
+    assert ends[0] == "in_review, 1 draft (1 of 2 done)" and len(ends) == 2

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -80,3 +81,23 @@ def test_the_summary_of_a_task_that_failed_says_why() -> None:
         task="t2", agent="writer", client=None, status="failed", attempts=3, text="x", seconds=1, reason="it crashed"
     )
     assert summary(failed) == "t2 writer: failed, 1.0 s: it crashed"
+
+
+def test_of_several_tasks_each_end_is_told_as_it_comes_and_not_again() -> None:
+    said: list[str] = []
+    plain = PlainProgress(said.append, lambda: 0.0)
+    for task in ("t1", "t2"):
+        plain.line(ProgressLine(task, "researcher", "starts"))
+    plain.line(ProgressLine("t2", "researcher", "failed: it crashed (1 of 2 done)", lasting=True, ended=True))
+    plain.end((DONE, replace(DONE, task="t2", status="failed")))
+    assert said[2:] == ["t2 researcher: failed: it crashed (1 of 2 done)\n", "t1 researcher: in_review, 3.2 s\n"]
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=60, color_system=None)
+    status = console.status("starting")
+    live = LiveProgress(status, 60)
+    live.line(ProgressLine("t1", "researcher", "starts"))
+    live.line(ProgressLine("t2", "researcher", "failed (1 of 2 done)", lasting=True, ended=True))
+    live.line(ProgressLine("t1", "researcher", "reads"))
+    console.print(status.renderable)
+    assert "t2 researcher: failed (1 of 2 done)" in screen.getvalue() and "t1 researcher: reads" in screen.getvalue()
+    assert "tasks" not in screen.getvalue(), "one is left"

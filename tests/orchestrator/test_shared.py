@@ -72,7 +72,7 @@ class Office:
             lambda dossier: Appointed(self._agent(REVIEWER), dossier.sheet.model),
             self._agent,
             scribe,
-            lambda dossier, text, lasting=False: None,
+            lambda dossier, text, lasting=False, ended=False: None,
             stop or self.stop,
         )
         return await driver.run(tasks)
