@@ -105,9 +105,9 @@ class Driver:
         self._scribe = scribe
         self._stop = stop
 
-        def heard(dossier: Dossier, text: str, *, lasting: bool = False) -> None:
+        def heard(dossier: Dossier, text: str, *, lasting: bool = False, ended: bool = False) -> None:
             workshop.roster.says(dossier.task, text)
-            say(dossier, text, lasting=lasting)
+            say(dossier, text, lasting=lasting, ended=ended)
 
         self._say: Say = heard
         self._new_reviewer = reviewer or (lambda space: Reviewer(view, space, lambda: clock.now().date()))
