@@ -61,6 +61,7 @@ def test_many_tasks_never_go_far_beyond_one_budget_and_none_fails_for_it(make_se
     """Field case 64: 40 tasks, 8 at once, 9 cents a call, one dollar."""
     model = Priced(TWO_CALLS)
     service = make_service(models=model, setup=Setup(caps=Caps(day_usd=1.0)))
+    service._workshop().slots.total_tokens = 8
     result = delegate(service, *(f"Question {n}?" for n in range(40)), answer=True)
     assert {t.status for t in result.tasks} == {"answered", "over_budget"}
     assert result.exit_code == 4
