@@ -295,7 +295,9 @@ class Driver:
         """Waits while workers crash one after the other; False where it was cancelled or stopped meanwhile."""
 
         def say(words: str) -> None:
-            if words not in self._told:  # once for all tasks of a request
+            if words in self._told:  # a person hears it once for all tasks of a request
+                self._workshop.roster.says(task.dossier.task, words)
+            else:
                 self._told.add(words)
                 self._say(task.dossier, words, lasting=True)
 

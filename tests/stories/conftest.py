@@ -26,7 +26,7 @@ def install(tmp_path: Path) -> Install:
     def make(workers: Workers) -> dict[str, str]:
         command = [sys.executable, "-P", worker.__file__, json.dumps(workers), f"in={tmp_path}"]
         config = tmp_path / ".config/onepen/config.toml"
-        config.parent.mkdir(parents=True)
+        config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(f"[workers.researcher]\ncommand = {json.dumps(command)}\n")
         return {}
 

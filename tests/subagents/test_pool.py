@@ -94,7 +94,7 @@ def test_questions_are_answered_in_order(bench: Bench) -> None:
 
 
 def test_what_is_no_message_is_kept_and_means_nothing(bench: Bench) -> None:
-    """A banner, a log line, messages glued and in pieces, bytes, colours: the result is taken all the same."""
+    """Field case 40: a banner, a log line, messages glued and in pieces, bytes, colours: the result is taken."""
     host = ScriptedHost()
     ending = bench.run(
         worker(
@@ -120,12 +120,14 @@ def test_what_is_no_message_is_kept_and_means_nothing(bench: Bench) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 60_000, '{"a":' * 60_000, '{"v":1,"type":"report","x":' + "[" * 60_000])
 def test_deeply_nested_json_is_noise(bench: Bench, text: str) -> None:
+    """F21."""
     source = bench.write("nested.json", text + "\n")
     assert isinstance(bench.run(worker(["shell", f"cat {source} >&1"], DONE)), Reported)
     assert "[onepen] on stdout (" in bench.log
 
 
 def test_stderr_is_drained_and_kept_up_to_a_limit(bench: Bench) -> None:
+    """Field case 42 (a)."""
     with took_at_most(5):
         ending = bench.run(worker(["stderr", 5 << 20], DONE), limits=Limits(log_bytes=100_000))
     assert isinstance(ending, Reported)
@@ -135,6 +137,7 @@ def test_stderr_is_drained_and_kept_up_to_a_limit(bench: Bench) -> None:
 
 
 def test_a_grandchild_that_holds_the_pipes_keeps_nobody(bench: Bench) -> None:
+    """Field case 42 (b)."""
     with took_at_most(5):
         ending = bench.run(
             worker(["background", "echo $$ > pid; exec sleep 600"], ["shell", "until [ -s pid ]; do :; done"], DONE)
@@ -145,6 +148,7 @@ def test_a_grandchild_that_holds_the_pipes_keeps_nobody(bench: Bench) -> None:
 
 
 def test_a_worker_that_stays_after_its_report_is_ended(bench: Bench) -> None:
+    """Field case 42 (c)."""
     with took_at_most(supervision.GRACE + 3):
         ending = bench.run(worker(["shell", "echo $PPID > pid"], DONE, ["sleep", 600]))
     assert isinstance(ending, Reported)
@@ -153,6 +157,7 @@ def test_a_worker_that_stays_after_its_report_is_ended(bench: Bench) -> None:
 
 
 def test_a_worker_that_closes_its_stdout_is_ended(bench: Bench) -> None:
+    """Field case 42 (d)."""
     with took_at_most(supervision.GRACE + 3):
         ending = bench.run(worker(["shell", "echo $PPID > pid"], ["close", 1], ["sleep", 600]))
     assert isinstance(ending, Failed) and ending.signal == "SIGTERM"
@@ -201,6 +206,7 @@ def test_a_worker_s_time_stands_still_while_its_call_waits_for_a_server(bench: B
 
 
 def test_sigterm_ignored(bench: Bench) -> None:
+    """F19."""
     steps = (["deaf"], ["shell", "echo $PPID > pid"], ["sleep", 600])
     with took_at_most(SHORT.seconds + supervision.KILL_GRACE + 2):
         ending = bench.run(worker(*steps), limits=SHORT)
@@ -256,6 +262,7 @@ def test_a_flood_is_cut(bench: Bench, step: list[Any]) -> None:
 
 
 def test_a_message_in_another_name_changes_nothing(bench: Bench) -> None:
+    """F21, field case 46."""
     host = ScriptedHost()
     ending = bench.run(
         worker(

@@ -26,6 +26,7 @@ program needs to be a sub-agent. The steps:
     background COMMAND        the same, not waited for, holding stdin, stdout and stderr
     close NUMBER              close a descriptor: 1 is stdout
     deaf                      ignore SIGTERM
+    late SECONDS FIELDS       at SIGTERM wait so long, then report and end
     sleep SECONDS
     signal NAME               send itself a signal: SIGSEGV, SIGKILL, …
     exit CODE
@@ -76,6 +77,7 @@ class Puppet:
             "background": lambda command: subprocess.Popen(["/bin/sh", "-c", command], **self._place()),
             "close": os.close,
             "deaf": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
+            "late": self.late,
             "sleep": time.sleep,
             "signal": lambda name: os.kill(os.getpid(), signal.Signals[name]),
             "exit": os._exit,
@@ -90,6 +92,14 @@ class Puppet:
         for start in range(0, len(line), size):
             _out(line[start : start + size])
             time.sleep(0.02)  # the orchestrator may read in between, or not: both must come out alike
+
+    def late(self, seconds: float, fields: Fields) -> None:
+        def told(*_: object) -> None:
+            time.sleep(seconds)
+            self.send("report", fields)
+            os._exit(0)
+
+        signal.signal(signal.SIGTERM, told)
 
     def foreign(self, task: str, attempt: int, kind: str, fields: Fields) -> None:
         _out(self._line(kind, {**fields, "task": task, "attempt": attempt}))
