@@ -106,7 +106,8 @@ class Driver:
         self._stop = stop
 
         def heard(dossier: Dossier, text: str, *, lasting: bool = False, ended: bool = False) -> None:
-            workshop.roster.says(dossier.task, text)
+            if not ended:
+                workshop.roster.says(dossier.task, text)
             say(dossier, text, lasting=lasting, ended=ended)
 
         self._say: Say = heard
@@ -126,9 +127,8 @@ class Driver:
         async def see_through(task: _Running) -> None:
             await self._see_through(task)
             over.append(task)
-            if (
-                len(over) < len(running) and not self._stop.presses
-            ):  # of the last one, and of one alone, the answer tells
+            told_by_the_answer = len(over) == len(running)  # the last one, and one alone
+            if not told_by_the_answer and not self._stop.presses:
                 self._say(task.dossier, _became(task.dossier.state, len(over), len(running)), lasting=True, ended=True)
 
         with anyio.CancelScope() as scope:
