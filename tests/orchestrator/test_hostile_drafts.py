@@ -22,10 +22,12 @@ from onepen.orchestrator.settings.models import Served
 from onepen.staging.folder import MAX_ENTRIES
 from onepen.subagents.definition import AgentDefinition
 from onepen.subagents.model import Listener, ModelReply, ModelRequest
-from onepen.subagents.pool import Assignment, Ending, Reported
+from onepen.subagents.pool import Assignment, Ending, ProcessPool, Reported
+from onepen.testing.bench import Bench
 from onepen.testing.hostile import HIDING, HOSTILE, Attack
 from onepen.testing.pool import InProcessPool
 from onepen.testing.scripted import ScriptedModel
+from onepen.testing.worker import worker
 
 MakeService = Callable[..., Service]
 SECRET = "MEMORY-77"
@@ -304,3 +306,53 @@ def test_of_thousands_of_raced_reads_none_shows_what_lies_outside(
 def test_of_many_more_none_does(swapped: Path) -> None:
     ours, theirs = raced(swapped.resolve(), 20_000, 50.0)
     assert ours[SECRET] == 0 and ours.total() >= 20_000 and theirs[SECRET], (ours, theirs)
+
+
+# -- a worker that writes elsewhere, as a process of its own -----------------------------------------------------------
+
+_OUTSIDE = """\
+d=$(pwd)
+ln -s ../../../../projects/kiln.md link.md; ln -s ../../../../projects/new.md dangling.md
+ln -s ../../../../projects folder.md; ln "$d/../../../../MEMORY.md" hard.md 2>/dev/null || cp good.md hard.md
+for n in 'C:\\x.md' '..\\x.md' 'a\\..\\x.md'; do cp good.md "$n"; done
+for t in ../../projects/kiln.md /tmp/x.md a/../../x.md 'C:\\x.md' '..\\x.md'; do
+  k=$((k+1)); sed "s#^target: .*#target: '$t'#" good.md > "t$k.md"
+done
+"""
+
+
+def test_what_a_worker_puts_elsewhere_is_refused_and_named(
+    make_service: MakeService, memory: Path, tmp_path: Path
+) -> None:
+    """Field case 47: names, links and targets that lead out, by a real process; accept is tried on each of them."""
+    before = state(memory)
+    front = "---\\ntarget: research/fine.md\\nedit: create\\ntitle: Fine\\n---\\n## Heat\\n\\nHot.\\n"
+    steps = worker(["hello"], ["shell", f"printf -- '{front}' > good.md\n{_OUTSIDE}"], ["report", {"summary": "done"}])
+    service = make_service(pool=ProcessPool(steps))
+    [task] = anyio.run(partial(service.delegate, DelegateRequest(("x",), ("researcher",)))).tasks
+    drafts = {Path(d.path).name: d for d in task.drafts}
+    assert len(drafts) == 13, sorted(drafts)
+    bad = {name: d for name, d in drafts.items() if name not in {"good.md", "hard.md"}}
+    for name, found in drafts.items():
+        shown = json.dumps([d.as_json() for d in service.show(found.id).drafts], default=str)
+        assert SECRET not in shown and "soak for ten" not in shown, name
+        decision = service.approve([found.id], sha256=found.sha256 or None).decisions[0]
+        if name in bad:
+            assert decision.outcome == "blocked" and decision.note, (name, decision)
+    assert state(memory) == before and not Path("/tmp/x.md").exists()
+    assert not (memory / "projects/new.md").exists() and (memory / "research/fine.md").exists()
+
+
+def test_the_tools_of_a_worker_name_no_place_outside(tmp_path: Path) -> None:
+    """Field case 47, asked for politely: each answer is a refusal that the model can read."""
+    tools = Bench.make(tmp_path).toolbox()
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    names = ("../../projects/kiln.md", "/tmp/x.md", "a/../../x.md", "C:\\x.md", "..\\x.md", "../x")
+    for name in names:
+        for where in ("name", "target"):
+            result = tools("write_draft", **{"text": "## Heat\n\nHot.\n", "title": "Heat", where: name})
+            assert result.is_error or "heat.md: " in result.content, (name, where, result)
+        assert tools.refused("read_card", card=name) and tools.refused("read_input", name=name)
+    made = {p for p in tmp_path.rglob("*") if p.is_file()} - before.keys()
+    assert {p.parent for p in made} <= {tmp_path / "clients/acme/staging/t1abc/1/drafts"}
+    assert {p: p.read_bytes() for p in before} == before
