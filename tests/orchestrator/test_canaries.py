@@ -165,14 +165,14 @@ def assert_apart(root: Path, model: Snooping, pool: InProcessPool) -> None:
         text = "\n".join((*request.system, *(json.dumps(message_dict(m)) for m in request.messages)))
         assert foreign(text, client, worker=True) == []
     for assignment in pool.assignments:
-        client = assignment.space.name if assignment.space != root else None
-        assert foreign(encode(hello(assignment)).decode(), client, worker=True) == []
-    for client in (None, *CLIENTS):
-        folder = root if client is None else root / "clients" / client
+        whose = assignment.space.name if assignment.space != root else None
+        assert foreign(encode(hello(assignment)).decode(), whose, worker=True) == []
+    for owner in (None, *CLIENTS):
+        folder = root if owner is None else root / "clients" / owner
         for part in ("staging", "logs", "projects", "research", "memory"):
             for path in (folder / part).rglob("*"):
                 if path.is_file():
-                    assert foreign(path.read_text(errors="replace"), client, worker=part == "staging") == [], path
+                    assert foreign(path.read_text(errors="replace"), owner, worker=part == "staging") == [], path
 
 
 def run_mixed(make_service: MakeService, root: Path, clock: FixedClock, count: int, seed: int) -> None:
