@@ -21,7 +21,12 @@ ENTRY = {"section_id": "reports", "keywords": ["reports"], "summary": "Where rep
 
 
 def write(project: str) -> tuple[str, dict[str, object]]:
-    given: dict[str, object] = {"project": project, "old_text": "", "new_text": f"## Reports\n\n{RULE}\n", "index_entry": ENTRY}
+    given: dict[str, object] = {
+        "project": project,
+        "old_text": "",
+        "new_text": f"## Reports\n\n{RULE}\n",
+        "index_entry": ENTRY,
+    }
     return "write_memory_card", given
 
 
