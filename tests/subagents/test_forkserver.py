@@ -14,11 +14,14 @@ from typing import Any
 import anyio
 import pytest
 
+from onepen.subagents.ending import TimedOut
 from onepen.subagents.environment import child_environment
 from onepen.subagents.forked import ForkedChild
 from onepen.subagents.forkserver import ForkServer, NoForkServer
 from onepen.subagents.order import Order, Word
+from onepen.subagents.pool import Limits, ProcessPool
 from onepen.subagents.rehearsal import rehearse
+from onepen.subagents.sandbox.level import probe
 from onepen.testing.bench import Bench, ScriptedHost, call
 from onepen.testing.processes import alive, below, children, marked, wait_until
 from onepen.testing.worker import worker
@@ -464,3 +467,38 @@ def test_as_an_ordinary_user(tmp_path: Path) -> None:
             await server.close()
 
     run(work)
+
+
+BOMB = (
+    "bomb() { [ $1 -eq 0 ] || { bomb $(($1 - 1)) & bomb $(($1 - 1)) & }; sleep 600; }; touch began; bomb 9 2>/dev/null"
+)
+"""A thousand processes where nothing limits them, and no more."""
+
+
+def test_a_fork_bomb_in_the_sandbox_is_held_small_and_ended(bench: Bench, server: ForkServer) -> None:
+    """F22: the limit of processes holds root's workers, too; with the attempt all of it ends."""
+    level = probe()
+    if not level.confines:
+        pytest.skip(f"nothing confines workers here: {level.words}")
+    mark = f"BOMB={bench.root}"
+    program = ("/usr/bin/env", mark, "/bin/sh", "-c", BOMB)
+    seen: list[int] = []
+
+    async def work() -> None:
+        pool = ProcessPool(server=server, level=level)
+        assignment = bench.assignment(program=program, commands=True, limits=Limits(seconds=3.0))
+        async with anyio.create_task_group() as group:
+
+            async def watch() -> None:
+                while True:
+                    seen.append(len(marked(mark)))
+                    await anyio.sleep(0.2)
+
+            group.start_soon(watch)
+            ending = await pool.run(assignment, ScriptedHost())
+            group.cancel_scope.cancel()
+        assert isinstance(ending, TimedOut)
+
+    run(work)
+    assert not marked(mark)
+    assert 20 < max(seen) < 500  # counted one by one, while some end and others begin
