@@ -11,24 +11,31 @@ from .shell import Shell
 from .text import count, one_line, wrap
 
 if TYPE_CHECKING:
-    from ..tasks.conformance import Check
+    from ..tasks.conformance import Check, ConformanceResult
 
 _INK = {"ok": "green", "wrong": "red", "note": "yellow", "skipped": "dim"}
 _Command = Annotated[list[str], typer.Argument(metavar="COMMAND", help="The program and its arguments, behind `--`.")]
 
 
-def worker_check(shell: Shell, command: _Command) -> int:
-    from ..tasks.conformance import conformance
+def worker_check(
+    shell: Shell,
+    command: _Command,
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe-no-sandbox", help="Try it without the sandbox that it would work in.")
+    ] = False,
+) -> int:
+    from ...subagents.sandbox.level import probe
+    from ..tasks.conformance import NOWHERE, conformance
     from .failure import BadText
 
     standing = shell.standing
     # It is started in /, as every worker is: what is meant from here is named from there.
     command = [str(standing / part) if _is_meant(standing, part) else part for part in command]
     try:
-        result = conformance(command)
+        result = conformance(command, level=NOWHERE if unsafe else probe())
     except OSError as e:
         raise BadText(f"{command[0]}: can't be started: {e.strerror}") from e
-    shell.answer(result, lambda: "".join(_line(shell, check) for check in result.checks) + _summary(result.checks))
+    shell.answer(result, lambda: "".join(_line(shell, check) for check in result.checks) + _summary(result))
     return 0 if result.ok else 1
 
 
@@ -43,8 +50,9 @@ def _line(shell: Shell, check: "Check") -> str:
     return wrap(f"{level} {check.name}{seen}\n", shell.terminal.columns)
 
 
-def _summary(checks: "tuple[Check, ...]") -> str:
-    wrong = sum(check.level == "wrong" for check in checks)
+def _summary(result: "ConformanceResult") -> str:
+    wrong = sum(check.level == "wrong" for check in result.checks)
     if wrong:
         return f"{count(wrong, 'finding')}; docs/reference/wire.md has the rules\n"
-    return "It speaks the wire.\nNext: write it into your config as [workers.NAME] command = [...]\n"
+    where = "" if result.sandbox == "none" else f", in the sandbox ({result.sandbox})"
+    return f"It speaks the wire{where}.\nNext: write it into your config as [workers.NAME] command = [...]\n"

@@ -340,7 +340,7 @@ ROWS: tuple[Row, ...] = (
         checking.worker_check,
         "Try a program that is to be a sub-agent against the wire's rules; exit 1 when it breaks one.",
         ("onepen worker check -- python3 my_worker.py",),
-        "{ok, command, checks: [{name, level, seen}]}",
+        "{ok, command, sandbox, checks: [{name, level, seen}]}",
         takes_client=False,
     ),
     Row(

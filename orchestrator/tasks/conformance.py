@@ -4,7 +4,10 @@ Every scenario is a run of its own, in a new folder. What a program doesn't do (
 wrong; it is said to be skipped.
 """
 
+import errno
 import hashlib
+import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -16,6 +19,7 @@ from ...subagents.assignment import Assignment, Limits
 from ...subagents.definition import parse_definition
 from ...subagents.messages import Text, ToolUse
 from ...subagents.prompt import prefix_sha, read_snapshot, system_blocks, tools
+from ...subagents.sandbox.level import Level
 from ...subagents.supervision import GRACE
 from .dialogue import SECONDS, Reply, Seen, cancel, talk
 from .trial import Trial, scene
@@ -25,8 +29,12 @@ _TASK = TaskId("t0trial")
 _QUESTION = 'At which temperature was cone 6 reached? ("Kegel 6", é, 窯, 😀)'
 _AGENT = parse_definition(AgentId("tried"), "---\nname: tried\n---\nYou find out what the sources say.\n")
 _LONG = 3 << 20
+_ALONE = "it says hello without the sandbox only: what it reads has to be named in its command, by whole paths"
 
-Level = Literal["ok", "wrong", "note", "skipped"]
+NOWHERE = Level("none")
+"""Where nothing confines a program."""
+
+Mark = Literal["ok", "wrong", "note", "skipped"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,7 @@ class Check:
     """One rule and what was seen of it; `seen` is "" where there is nothing to add."""
 
     name: str
-    level: Level
+    level: Mark
     seen: str = ""
 
     def as_json(self) -> Mapping[str, object]:
@@ -47,30 +55,39 @@ class ConformanceResult:
 
     command: tuple[str, ...]
     checks: tuple[Check, ...]
+    sandbox: str = "none"
 
     @property
     def ok(self) -> bool:
         return not any(check.level == "wrong" for check in self.checks)
 
     def as_json(self) -> Mapping[str, object]:
-        return {"ok": self.ok, "command": list(self.command), "checks": [check.as_json() for check in self.checks]}
+        checks = [check.as_json() for check in self.checks]
+        return {"ok": self.ok, "command": list(self.command), "sandbox": self.sandbox, "checks": checks}
 
 
-def conformance(command: Sequence[str], told: Callable[[Check], None] = lambda _: None) -> ConformanceResult:
-    """What a program does right and wrong; `told` hears of each rule at once. Raises an OSError if it can't be started.
+def conformance(command: Sequence[str], *, level: Level) -> ConformanceResult:
+    """What a program does right and wrong, confined as far as `level` goes.
 
-    One that doesn't say hello or doesn't come to an end is not tried further.
+    One that doesn't say hello or doesn't come to an end is not tried further. Raises FileNotFoundError.
     """
-    found: list[Check] = []
-    for scenario in (_task, _question, _cancelled, _refused, _long, _turns):
-        with files.scratch() as folder:
-            task = scene(folder)
-            for check in scenario(command, task):
-                found.append(check)
-                told(check)
-        if scenario is _task and any(check.level == "wrong" for check in found[:3]):
-            break
-    return ConformanceResult(tuple(command), tuple(found))
+    if shutil.which(command[0]) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    found = _seen(_task, command, level)
+    if found[0].level == "wrong" and level.confines and _seen(_task, command, NOWHERE)[0].level == "ok":
+        found.append(Check("works in the sandbox", "wrong", _ALONE))
+    if all(check.level != "wrong" for check in found[:3]):
+        for scenario in (_question, _cancelled, _refused, _long, _turns):
+            found += _seen(scenario, command, level)
+    return ConformanceResult(tuple(command), tuple(found), level.kind)
+
+
+Scenario = Callable[[Sequence[str], TaskFolder, Level], Iterator[Check]]
+
+
+def _seen(scenario: Scenario, command: Sequence[str], level: Level) -> list[Check]:
+    with files.scratch() as folder:
+        return list(scenario(command, scene(folder), level))
 
 
 def _assignment(task: TaskFolder, **changed: object) -> Assignment:
@@ -111,9 +128,9 @@ def _replies(turn: int) -> Reply:
     return "the limit of 5 model calls is reached"
 
 
-def _task(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
+def _task(command: Sequence[str], task: TaskFolder, level: Level) -> Iterator[Check]:
     before = _fingerprints(task)
-    with Trial(command, _assignment(task)) as trial:
+    with Trial(command, _assignment(task), level) as trial:
         trial.begin()
         seen = talk(trial, _replies)
         yield _hello(trial, seen)
@@ -142,9 +159,9 @@ def _after_report(trial: Trial) -> Iterator[Check]:
     yield _check("says nothing after its report", [f"{again}: too late, and ignored"] if again else [], "note")
 
 
-def _question(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
+def _question(command: Sequence[str], task: TaskFolder, level: Level) -> Iterator[Check]:
     name = "answers a question in its report"
-    with Trial(command, _assignment(task, answer=True)) as trial:
+    with Trial(command, _assignment(task, answer=True), level) as trial:
         trial.begin()
         seen = talk(trial, _replies)
     if seen.report is None:
@@ -155,9 +172,9 @@ def _question(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
         yield _check(name, [] if (seen.report.answer or "").strip() else ["`answer` is empty"])
 
 
-def _cancelled(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
+def _cancelled(command: Sequence[str], task: TaskFolder, level: Level) -> Iterator[Check]:
     """Cancelled while it waits for its model, else right after its first word."""
-    with Trial(command, _assignment(task)) as trial:
+    with Trial(command, _assignment(task), level) as trial:
         trial.begin()
         seen = talk(trial, lambda _: None)
         if seen.report is not None:
@@ -167,8 +184,8 @@ def _cancelled(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
         yield _ends(trial, "ends when it is cancelled", "after `cancel`")
 
 
-def _refused(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
-    with Trial(command, _assignment(task)) as trial:
+def _refused(command: Sequence[str], task: TaskFolder, level: Level) -> Iterator[Check]:
+    with Trial(command, _assignment(task), level) as trial:
         trial.begin()
         seen = talk(trial, lambda _: "no further call can be paid")
         if not seen.asked:
@@ -177,9 +194,9 @@ def _refused(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
         yield _ends(trial, "ends when its model is refused", "after a reply with `error`")
 
 
-def _long(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
+def _long(command: Sequence[str], task: TaskFolder, level: Level) -> Iterator[Check]:
     name = f"reads a line of {_LONG >> 20} MiB"
-    with Trial(command, _assignment(task)) as trial:
+    with Trial(command, _assignment(task), level) as trial:
         trial.begin()
         seen = talk(trial, lambda turn: (Text("cone 6. " * (_LONG // 8)),) if turn == 1 else _replies(5))
         if not seen.asked:
@@ -188,14 +205,14 @@ def _long(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
             yield _check(name, seen.wrong or ([] if seen.report else [_no_report(trial, seen)]))
 
 
-def _turns(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
+def _turns(command: Sequence[str], task: TaskFolder, level: Level) -> Iterator[Check]:
     """The model calls tools for ever; what the limit allows is asked, then it has to report by itself."""
     limits = Limits(seconds=60.0, silence=SECONDS, turns=2)
 
     def replies(turn: int) -> Reply:
         return (ToolUse(f"c{turn}", "search", {"query": "cone"}),) if turn <= limits.turns else "the limit is reached"
 
-    with Trial(command, _assignment(task, limits=limits)) as trial:
+    with Trial(command, _assignment(task, limits=limits), level) as trial:
         trial.begin()
         seen = talk(trial, replies)
         if not seen.asked:
@@ -210,7 +227,7 @@ def _turns(command: Sequence[str], task: TaskFolder) -> Iterator[Check]:
 # -- what was seen -----------------------------------------------------------------------------------------------------
 
 
-def _check(name: str, wrong: Sequence[str], level: Level = "wrong") -> Check:
+def _check(name: str, wrong: Sequence[str], level: Mark = "wrong") -> Check:
     return Check(name, level if wrong else "ok", "; ".join(wrong))
 
 

@@ -1,6 +1,7 @@
 """A program tried as a worker, with a scripted orchestrator at the other end of the wire: plain blocking calls.
 
-It runs under this user, in a folder of its own, without a sandbox; with the environment that every worker has.
+It runs as it would work: in a folder of its own, with the environment that every worker has, and confined where this
+system can confine it.
 """
 
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ...memory import files
@@ -17,6 +19,11 @@ from ...staging.folder import TaskFolder
 from ...subagents import wire
 from ...subagents.assignment import Assignment, hello
 from ...subagents.environment import child_environment
+from ...subagents.forkserver import OWN
+from ...subagents.order import Order
+from ...subagents.sandbox.confinement import confinement_of
+from ...subagents.sandbox.level import Level
+from ...subagents.sandbox.wrapping import wrapped
 from ...subagents.splitter import Noise
 
 _PART = 1 << 16
@@ -34,14 +41,14 @@ class Trial:
     `noise` is what it printed on stdout that is no message, `stderr` the end of what it printed there.
     """
 
-    def __init__(self, command: Sequence[str], assignment: Assignment) -> None:
+    def __init__(self, command: Sequence[str], assignment: Assignment, level: Level) -> None:
         self.assignment = assignment
         self.noise: list[Noise] = []
         self.stderr = b""
         self._splitter = wire.LineSplitter(wire.FROM_WORKER)
         self._waiting: list[wire.FromWorker] = []
         self._process = subprocess.Popen(
-            command,
+            _confined(tuple(command), assignment, level),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -137,6 +144,15 @@ class Trial:
         return bool(ready)
 
 
+def _confined(command: tuple[str, ...], assignment: Assignment, level: Level) -> tuple[str, ...]:
+    """The command line that starts the program as the pool would; the program's own where nothing confines it."""
+    if not level.confines:
+        return command
+    confinement = confinement_of(replace(assignment, program=command))
+    order = Order(child_environment(os.environ), command, confinement.as_dict())
+    return tuple(wrapped((*OWN, "--order", order.encode().decode()), confinement, level))
+
+
 def scene(folder: Path) -> TaskFolder:
     """A small workspace to be tried in: a snapshot, a space with one card, a task with one input; its task's folder."""
     task = TaskFolder(folder / "space/staging/t0trial")
@@ -150,4 +166,5 @@ def scene(folder: Path) -> TaskFolder:
         files.make_folder((folder / name).parent)
         files.create_exclusive(folder / name, text.encode())
     files.make_folder(task.drafts(1))
+    files.make_folder(task.attempt(1) / "work")
     return task

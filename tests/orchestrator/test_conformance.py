@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from onepen.orchestrator.tasks.conformance import Check, conformance
+from onepen.orchestrator.tasks.conformance import NOWHERE, Check, conformance
+from onepen.subagents.sandbox.level import Level, probe
 from onepen.testing.worker import worker
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples/workers"
@@ -29,8 +30,8 @@ said = {"type": "text", "text": "what?"}
 HELLO = 'send("hello", version="0", pid=1)\n'
 
 
-def checks(command: Sequence[str]) -> dict[str, Check]:
-    return {check.name: check for check in conformance(command).checks}
+def checks(command: Sequence[str], level: Level) -> dict[str, Check]:
+    return {check.name: check for check in conformance(command, level=level).checks}
 
 
 def program(folder: Path, body: str) -> tuple[str, ...]:
@@ -41,7 +42,8 @@ def program(folder: Path, body: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("command", [(str(EXAMPLES / "asks.py"),), (str(EXAMPLES / "counts.sh"),), OWN], ids=str)
 def test_good_ones_pass(command: Sequence[str]) -> None:
-    result = conformance(command)
+    # Ours is never started by its module's name in the sandbox: where a package lies in a clone, it would not be found.
+    result = conformance(command, level=NOWHERE if command == OWN else probe())
     assert result.ok, [check for check in result.checks if check.level == "wrong"]
     levels = {check.level for check in result.checks}
     assert "note" not in levels and (command != OWN or levels == {"ok"})
@@ -49,8 +51,9 @@ def test_good_ones_pass(command: Sequence[str]) -> None:
 
 
 def test_it_can_be_told_as_json() -> None:
-    document = json.loads(json.dumps(conformance(("/bin/true",)).as_json()))
+    document = json.loads(json.dumps(conformance(("/bin/true",), level=probe()).as_json()))
     assert document["ok"] is False and document["command"] == ["/bin/true"]
+    assert document["sandbox"] == probe().kind
     assert document["checks"] == [{"name": "says hello", "level": "wrong", "seen": "it exited with 0"}]
 
 
@@ -130,7 +133,7 @@ BAD: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("name", BAD)
 def test_each_rule_is_told_when_it_is_broken(name: str, tmp_path: Path) -> None:
     body, rule, seen = BAD[name]
-    found = checks(program(tmp_path, body))
+    found = checks(program(tmp_path, body), NOWHERE if name == "elsewhere" else probe())
     assert found[rule].level == "wrong" and seen in found[rule].seen, found
 
 
@@ -142,18 +145,31 @@ def test_each_rule_is_told_when_it_is_broken(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_borne_is_a_note(body: str, rule: str, seen: str, tmp_path: Path) -> None:
-    result = conformance(program(tmp_path, body + 'send("report", summary="done", answer="x")'))
+    result = conformance(program(tmp_path, body + 'send("report", summary="done", answer="x")'), level=probe())
     found = {check.name: check for check in result.checks}
     assert result.ok and found[rule].level == "note" and seen in found[rule].seen
 
 
+@pytest.mark.skipif(not probe().confines, reason="nothing confines a worker on this system")
+def test_what_works_without_the_sandbox_only_is_told(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("")
+    started = "import sys\nsys.path.insert(0, sys.argv[0].rpartition('/')[0])\nimport beside\n"
+    file = tmp_path / "program.py"
+    file.write_text(started + PUPPET + HELLO + 'send("report", summary="done", answer="x")')
+    command = (sys.executable, str(file))
+    found = checks(command, probe())
+    assert found["works in the sandbox"].level == "wrong" and "No module named 'beside'" in found["says hello"].seen
+    assert "works in the sandbox" not in checks(command, NOWHERE)
+    assert conformance((*command, str(tmp_path)), level=probe()).checks[0].level == "ok", "its command names the folder"
+
+
 def test_a_program_that_is_not_there() -> None:
     with pytest.raises(FileNotFoundError):
-        conformance(("/no/such/program",))
+        conformance(("/no/such/program",), level=probe())
 
 
 def test_what_it_starts_is_ended_with_it(tmp_path: Path) -> None:
     steps: list[list[Any]] = [["hello"], ["background", f"echo $$ > {tmp_path}/pid; exec sleep 600"], ["sleep", 0.5]]
-    conformance(worker(*steps, ["report", {"summary": "done", "answer": "x"}]))
+    conformance(worker(*steps, ["report", {"summary": "done", "answer": "x"}]), level=probe())
     pid = int((tmp_path / "pid").read_text())
     assert not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text()
