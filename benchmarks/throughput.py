@@ -1,4 +1,4 @@
-"""How well many sub-agents share one orchestrator: `python -m benchmarks.throughput [--json] [--tasks N]`.
+"""How well many sub-agents share one orchestrator: `python -m benchmarks.throughput [--json] [--tasks N] [--peers]`.
 
 So many tasks of three turns, each turn 300 ms of the model, 50 at once. Ideal is what the model alone would take; the
 ratio is ideal ÷ measured. Processor time is that of everything together: orchestrator, fork server and workers.
@@ -7,6 +7,7 @@ ratio is ideal ÷ measured. Processor time is that of everything together: orche
 - bare: the pool and its workers alone, with nothing stored and nothing judged
 - over HTTP: whole, and the model is a server in a process of its own
 - floors: a bare asyncio loop, and a bare fork of a warm process for each task
+- with `--peers`: deepagents, in one process (benchmarks/peers.py)
 
 It asserts nothing; a busy machine shows in the load that it prints.
 """
@@ -32,7 +33,7 @@ from onepen.subagents.messages import Message
 from onepen.subagents.model import ModelReply, ModelRequest
 from onepen.subagents.pool import Assignment, Reported
 
-from . import floors
+from . import floors, peers
 from .double import double
 from .processes import processor_seconds
 from .startup import machine
@@ -154,22 +155,34 @@ async def bottom(folder: Path, load: Load) -> list[Came]:
         return [await timed("floor: asyncio loop", loop), await timed("floor: fork of a warm process", fork)]
 
 
-def measure(load: Load) -> dict[str, object]:
+def beside(folder: Path, load: Load) -> tuple[list[Came], list[str]]:
+    """What another library takes; why not, where it can't be had."""
+    try:
+        told = peers.deepagents(peers.python_of("deepagents", folder), asdict(load))
+    except peers.PeerMissing as e:
+        return [], [str(e)]
+    assert isinstance(told, dict)
+    return [Came("peer: deepagents, in process", told["seconds"], told["cpu"], told["cpu"])], []
+
+
+def measure(load: Load, *, with_peers: bool = False) -> dict[str, object]:
     """All figures of one run, as the JSON document that `--json` prints."""
     with tempfile.TemporaryDirectory(prefix="onepen-throughput-") as scratch:
         came = [one for part in (played, over_http, bottom) for one in anyio.run(part, Path(scratch), load)]
+        others, missing = beside(Path(scratch), load) if with_peers else ([], [])
     return {
         "machine": machine(),
         "targets": TARGETS,
         "load": {**asdict(load), "turns": TURNS, "ideal_seconds": load.ideal},
-        "ways": [one.as_json(load) for one in came],
+        "ways": [one.as_json(load) for one in (*came, *others)],
+        "left_out": missing,
     }
 
 
 def table(result: dict[str, object]) -> str:
     """The same for people."""
-    whole, load, ways = result["machine"], result["load"], result["ways"]
-    assert isinstance(whole, dict) and isinstance(load, dict) and isinstance(ways, list)
+    whole, load, ways, left = (result[name] for name in ("machine", "load", "ways", "left_out"))
+    assert isinstance(whole, dict) and isinstance(load, dict) and isinstance(ways, list) and isinstance(left, list)
     lines = [
         "onepen {onepen} on Python {python}, {system}, {cores} cores, load {load}".format(**whole),
         "{tasks} tasks of {turns} turns of {seconds} s, {at_once} at once: ideal {ideal_seconds:.1f} s".format(**load),
@@ -180,7 +193,7 @@ def table(result: dict[str, object]) -> str:
         "{name:34}{seconds:>9}{ideal_by_measured:>19}{cpu_ms_per_task:>15} ms{own_cpu_ms_per_task:>10} ms".format(**row)
         for row in ways
     ]
-    lines.append("targets: bare 0.90, whole 0.85; 10 ms of processor each")
+    lines += ["targets: bare 0.90, whole 0.85; 10 ms of processor each", *(f"left out: {line}" for line in left)]
     return "\n".join(lines)
 
 
@@ -190,8 +203,10 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=200, help="how many tasks (default: 200)")
     parser.add_argument("--at-once", type=int, default=50, help="how many side by side (default: 50)")
     parser.add_argument("--seconds", type=float, default=0.3, help="the model's time for a turn (default: 0.3)")
+    parser.add_argument("--peers", action="store_true", help="measure other libraries, too, from PyPI")
     arguments = parser.parse_args()
-    result = measure(Load(max(1, arguments.tasks), arguments.seconds, max(1, arguments.at_once)))
+    load = Load(max(1, arguments.tasks), arguments.seconds, max(1, arguments.at_once))
+    result = measure(load, with_peers=arguments.peers)
     print(json.dumps(result, indent=2) if arguments.json else table(result))
 
 

@@ -1,11 +1,11 @@
-"""What a sub-agent costs: `python -m benchmarks.workers [--json] [--rounds N] [--alive N,N,…]`.
+"""What a sub-agent costs: `python -m benchmarks.workers [--json] [--rounds N] [--alive N,N,…] [--peers]`.
 
 - from handing a task over until its worker's first model call, with an orchestrator that runs
 - what three turns take beyond the model's own time, at 0 and 300 ms a turn; the model in this process, and over HTTP
 - memory of workers that nobody else has, with so many of them alive at once
 
-Each beside its floors in the same run (benchmarks/floors.py), turn by turn. It asserts nothing; a busy machine shows in
-the load that it prints.
+Each beside its floors in the same run (benchmarks/floors.py), turn by turn. With `--peers`, other libraries do the same
+behind them (benchmarks/peers.py). It asserts nothing; a busy machine shows in the load that it prints.
 """
 
 import argparse
@@ -21,11 +21,11 @@ from pathlib import Path
 
 import anyio
 
-from . import floors
+from . import floors, peers
 from .double import Double, double
 from .processes import available_bytes, descendants, private_bytes
 from .startup import machine
-from .studio import INPUT, TURNS, Studio, studio
+from .studio import INPUT, MODEL, TURNS, Studio, studio
 
 LATENCIES = (0.0, 0.3)
 ALIVE = (1, 50, 500, 1_000)
@@ -178,21 +178,49 @@ async def crowds(folder: Path, sizes: Sequence[int]) -> tuple[list[Crowd], list[
     return found, left
 
 
-def measure(rounds: int, sizes: Sequence[int]) -> dict[str, object]:
+def beside(folder: Path, rounds: int) -> tuple[list[Series], list[str]]:
+    """What other libraries take for such a task; which can't be had, and why."""
+    found: list[Series] = []
+    left: list[str] = []
+    try:
+        python = peers.python_of("deepagents", folder)
+        told = peers.deepagents(python, {"latencies": LATENCIES, "rounds": rounds})
+        assert isinstance(told, dict)
+        for latency in LATENCIES:
+            one = Series("peer: deepagents, in process", latency)
+            for first, whole in told[str(latency)]:
+                one.add(first, whole)
+            found.append(one)
+    except peers.PeerMissing as e:
+        left.append(str(e))
+    try:
+        python = peers.python_of("claude-agent-sdk", folder)
+        for latency in LATENCIES:
+            one = Series("peer: claude-agent-sdk", latency)
+            for first, whole in zip(*peers.claude(python, folder, min(rounds, 5), MODEL, latency), strict=True):
+                one.add(first, whole)
+            found.append(one)
+    except peers.PeerMissing as e:
+        left.append(str(e))
+    return found, left
+
+
+def measure(rounds: int, sizes: Sequence[int], *, with_peers: bool = False) -> dict[str, object]:
     """All figures of one run, as the JSON document that `--json` prints."""
     with tempfile.TemporaryDirectory(prefix="onepen-workers-") as scratch:
         folder = Path(scratch)
         series = anyio.run(tasks, folder, rounds)
         fresh = [floors.fresh_import(folder) for _ in range(3)]
         found, left = anyio.run(crowds, folder, sizes)
+        others, missing = beside(folder, rounds) if with_peers else ([], [])
     return {
         "machine": machine(),
         "targets": TARGETS,
         "input": INPUT.name,
-        "tasks": [one.as_json() for one in series],
+        "tasks": [one.as_json() for one in (*series, *others)],
         "fresh_import_of_anthropic_ms": _ms(statistics.median(fresh)),
         "alive": [one.as_json() for one in found],
-        "left_out": left,
+        "left_out": [*left, *missing],
     }
 
 
@@ -229,9 +257,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--rounds", type=int, default=15, help="tasks of each kind (default: 15)")
     parser.add_argument("--alive", default=",".join(map(str, ALIVE)), help="how many workers at once (1,50,500,1000)")
+    parser.add_argument("--peers", action="store_true", help="measure other libraries, too, from PyPI")
     arguments = parser.parse_args()
     sizes = [int(size) for size in arguments.alive.split(",") if size]
-    result = measure(max(1, arguments.rounds), sizes)
+    result = measure(max(1, arguments.rounds), sizes, with_peers=arguments.peers)
     print(json.dumps(result, indent=2) if arguments.json else table(result))
 
 
