@@ -40,12 +40,12 @@ commits (`RecoveryNeeded`), and the next one that is opened rolls forward. If th
 which side of the point we are: the same exception says so, and the next opening finds the line there or not there. A
 sync that failed is never repeated, since the second one may succeed without the data having reached the disk.
 
-Rolling forward (`settle.py` decides, `recovery.py` acts) takes all records since the last checkpoint, also those whose
-files were written: after a power cut the file system may have kept the later and lost the earlier. Each file is found
-as it was before (apply), as it was after (leave), or neither: then a person edited it meanwhile, their version stays
-and what was due is kept beside it. A file that is as it was before, but newer than the redo log, a person has put back:
-it stays just so. Recovery changes nothing that it has not compared, so it can itself be interrupted
-and run again.
+Rolling forward, at the opening (opening.py; `settle.py` decides, `recovery.py` acts), takes all records since the last
+checkpoint, also those whose files were written: after a power cut the file system may have kept the later and lost the
+earlier. Each file is found as it was before (apply), as it was after (leave), or neither: then a person edited it
+meanwhile, their version stays and what was due is kept beside it. A file that is as it was before, but newer than the
+redo log, a person has put back: it stays just so. Recovery changes nothing that it has not compared, so it can itself
+be interrupted and run again.
 
 A record holds pieces of text, not whole files, and a piece can only be put into the version it was made for. So the
 version before must never be gone while the version after isn't safe: what is swapped in is synced before the swap. The
@@ -63,9 +63,7 @@ Sources: Gray and Reuter, Transaction Processing, chapter 10 (redo logging); Pil
 Created Equal", OSDI 2014 (what a crash may leave of a rename); renameat2(2), fsync(2).
 """
 
-import errno
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import date
 from typing import Self
 
@@ -78,23 +76,21 @@ from ..holder import Holder, PenHeld, holder
 from ..problem import Problem
 from ..room import REDO_LOG, RoomUnfit, inspect_room
 from ..workspace import Space, Workspace
-from . import laid, machine
+from . import machine
 from .alignment import brought_into_line
 from .burial import bury_all
 from .compose import EntryWithoutSection, IdTaken, PutRefused, RemoveRefused
 from .doubt import AlreadyCommitted, Outcome, RecoveryNeeded, Unfinished, reason_of
 from .durability import Durability
+from .grip import Grip
 from .group import Group
 from .identity import folder_name
-from .ledger import Ledger
 from .lock import NetworkFileSystem, PenLock, PenLost
 from .looked import Looked
-from .machine import Counters
+from .opening import take_up
 from .place import PlaceUnfit, check_room
 from .record import Record
-from .recovery import Rollforward, roll_forward
 from .redo import ForeignRedo, RedoDamaged, encode
-from .redo_log import RedoLog, SyncInDoubt
 from .session import Keys, Session, known_commit
 from .shorten import shorten_logs
 from .standing import Standing
@@ -128,27 +124,20 @@ _CHECKPOINT_BYTES = 1 << 20
 class Pen:
     """The held pen of a workspace; use it as a context manager, or close it."""
 
-    def __init__(
-        self, workspace: Workspace, clock: Clock, lock: PenLock, disk: files.Disk, durability: Durability
-    ) -> None:
-        self._workspace = workspace
+    def __init__(self, grip: Grip, clock: Clock, durability: Durability) -> None:
+        self._grip = grip
+        self._workspace = grip.workspace
+        self._disk = grip.disk
+        self._done = grip.done
+        self._ledger = grip.ledger
         self._clock = clock
-        self._lock = lock
-        self._disk = disk
         self._durability = durability
         self._waiting: Group | None = None
         self._waiting_keys = Keys()
-        self._source = Standing(workspace.root)
-        self._done = Rollforward()
-        self._doubt: RecoveryNeeded | None = None
-        self._closed = False
-        self._redo = RedoLog(workspace.root, workspace.settings.id, disk)
+        self._source = Standing(self._workspace.root)
         self._sealed: dict[str, date] = {}
-        self._machine = ""
-        self._folder = folder_name(workspace.root)
-        self._epoch = 0
-        self._ledger = Ledger(workspace.root)
-        self._looked = Looked(workspace.root)
+        self._folder = folder_name(self._workspace.root)
+        self._looked = Looked(self._workspace.root)
 
     @classmethod
     def open(
@@ -173,13 +162,13 @@ class Pen:
         room = workspace.machine_room
         new_room = not room.exists()
         files.make_folder(room / "redo", disk=disk)
-        lock = PenLock.acquire(workspace, wait)
-        pen = cls(workspace, clock, lock, disk, durability)
+        grip = Grip(workspace, PenLock.acquire(workspace, wait), disk)
         try:
-            pen._begin(new_machine, new_room)
+            take_up(grip, clock, new_machine, new_room=new_room)
+            pen = cls(grip, clock, durability)
+            pen.bury()
         except BaseException:
-            pen._redo.close()
-            lock.release()
+            grip.let_go()
             raise
         return pen
 
@@ -206,7 +195,7 @@ class Pen:
         itself, so that one that doesn't fit keeps no other from being made.
         """
         try:
-            self._fence()
+            self._grip.fence()
         except (PenLost, RecoveryNeeded) as e:
             return (e,) * len(changes)
         session = self._session()
@@ -226,7 +215,7 @@ class Pen:
         self._done.problems += session.told
         self._ledger.highest = sort_key(session.group.commits[-1].id)[0]
         self._sealed = session.sealed
-        if self._redo.size >= _CHECKPOINT_BYTES:
+        if self._grip.redo.size >= _CHECKPOINT_BYTES:
             self._try_checkpoint()
         return tuple(outcomes)
 
@@ -237,19 +226,19 @@ class Pen:
         """
         if self._waiting is None:
             return
-        self._fence()
+        self._grip.fence()
         group, self._waiting, self._waiting_keys = self._waiting, None, Keys()
         tag = group.commits[-1].id
-        self._doubt = RecoveryNeeded(tag, "it was broken off")
+        self._grip.doubt = RecoveryNeeded(tag, "it was broken off")
         try:
-            self._redo.sync()
+            self._grip.redo.sync()
             stroke = Stroke.of(self._workspace.root, group)
             stroke.bring(stroke.lay(self._disk), self._done, self._disk)
             self._source.keep(group.leaves())
         except (MemoryFault, OSError) as e:
-            self._doubt = e if isinstance(e, RecoveryNeeded) else RecoveryNeeded(tag, reason_of(e))
-            raise self._doubt from e
-        self._doubt = None
+            self._grip.doubt = e if isinstance(e, RecoveryNeeded) else RecoveryNeeded(tag, reason_of(e))
+            raise self._grip.doubt from e
+        self._grip.doubt = None
 
     @property
     def waits(self) -> bool:
@@ -299,125 +288,39 @@ class Pen:
 
     def settle(self) -> None:
         """Make sure that the pen is ours and the redo log empty; raises PenLost, RecoveryNeeded or an OSError."""
-        self._fence()
+        self._grip.fence()
         self.checkpoint()
 
     def tidy(self) -> None:
         """Checkpoint unless something waits for `flush`; where it can't be done, it is said in `recovered`."""
-        if self._doubt is None and not self._closed and self._waiting is None:
+        if self._grip.doubt is None and not self._grip.closed and self._waiting is None:
             self._try_checkpoint()
             self._looked.save(self._disk, every=5.0)
 
     def checkpoint(self) -> None:
-        """Wait until all files are on the disk, then trim the redo log; raises PenLost or an OSError."""
+        """Wait until all files are on the disk, then trim the redo log.
+
+        Raises PenLost, RecoveryNeeded or an OSError.
+        """
         self.flush()
-        if not self._redo.size:
-            return
-        self._fence()
-        self._doubt = RecoveryNeeded(REDO_LOG, "a checkpoint was broken off")  # a sync that failed is not tried again
-        root = self._workspace.root
-        for path in sorted(self._done.touched):
-            with suppress(FileNotFoundError):  # a person removed it since
-                files.sync_file(path, disk=self._disk)
-        folders = {folder for path in self._done.touched for folder in path.parents if folder.is_relative_to(root)}
-        for folder in sorted(folders):
-            with suppress(FileNotFoundError):
-                files.sync_folder(folder, disk=self._disk)
-        self._count()
-        self._redo.trim()
-        self._done.touched.clear()
-        self._doubt = None
+        self._grip.checkpoint()
 
     def close(self) -> None:
         """Checkpoint and put the pen down; what a checkpoint can't do is left to the next opening, and said."""
-        if self._closed:
+        if self._grip.closed:
             return
         try:
-            if self._doubt is None:
+            if self._grip.doubt is None:
                 self._try_checkpoint()
                 self._looked.save(self._disk)
         finally:
-            self._closed = True
-            self._redo.close()
-            self._lock.release()
+            self._grip.let_go()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _begin(self, new_machine: Callable[[], str], new_room: bool) -> None:
-        room, root = self._workspace.machine_room, self._workspace.root
-        found = self._redo.read()
-        counters = machine.read_counters(room)
-        for path in machine.unreadable(room):
-            message = "could not be read; it was made anew, what it counted is in logs/"
-            self._done.problems.append(Problem(path, 0, "machine_room_mended", "warning", message))
-        epochs = [record.epoch for record in found.records]
-        self._epoch = 1 + max([counters.epoch if counters else 0, *epochs])
-        numbers = [sort_key(commit)[0] for record in found.records for commit in record.commits]
-        self._ledger.highest = max([counters.sequence if counters else 0, *numbers])
-        self._count()  # from here on a holder that lost the lock finds another epoch
-        self._lock.note(self._workspace, self._clock.now(), self._disk)
-        self._machine = machine.read_machine(room) or machine.name_machine(room, new_machine, self._disk)
-        if counters is not None and not (root / REDO_LOG).exists():
-            message = "was missing; a new one was made, the history is in logs/"
-            self._done.problems.append(Problem(REDO_LOG, 0, "redo_made", "warning", message))
-        torn = self._redo.prepare(found)
-        if torn is not None:
-            self._done.problems.append(torn)
-        for space in self._workspace.spaces():
-            self._ledger.look(space)
-        laid.clear(root, [record.tag for record in found.records], self._ledger.highest, self._disk)
-        if found.records:
-            self._recover(found.records)
-        if new_room:
-            files.sync_folder(root, disk=self._disk)
-        if new_room and self._ledger.highest:
-            message = f"was missing; a new one was made (machine {self._machine}), the history is in logs/"
-            self._done.problems.append(Problem(".onepen", 0, "machine_room_made", "info", message))
-        self._count()
-        machine.keep_ballast(room, self._disk)
-        self.bury()
-
-    def _recover(self, records: tuple[Record, ...]) -> None:
-        commits = [commit for record in records for commit in record.commits]
-        names = ", ".join(commits[-3:])
-        try:
-            done = self._rolled_forward(records)
-        except OSError as e:
-            raise Unfinished(names, reason_of(e)) from e
-        self._done.touched |= done.touched
-        count = f"{len(commits)} commits were" if len(commits) > 1 else "1 commit was"
-        message = (
-            f"{count} rolled forward after an interruption (… {names})"
-            if len(commits) > 3
-            else (f"{count} rolled forward after an interruption ({names})")
-        )
-        self._done.problems.append(Problem(REDO_LOG, 0, "redo_rolled_forward", "info", message))
-        self._done.problems += done.problems
-        self.checkpoint()
-
-    def _rolled_forward(self, records: tuple[Record, ...]) -> Rollforward:
-        try:
-            return roll_forward(self._workspace.root, records, self._disk, written=self._redo.written)
-        except OSError as e:
-            if e.errno != errno.ENOSPC or not machine.drop_ballast(self._workspace.machine_room, self._disk):
-                raise
-            return roll_forward(self._workspace.root, records, self._disk, written=self._redo.written)
-
-    def _fence(self) -> None:
-        if self._closed:
-            raise PenLost(str(self._workspace.root), "it was put down")
-        if self._doubt is not None:
-            raise RecoveryNeeded(self._doubt.what, self._doubt.reason)
-        self._lock.check()
-        counters = machine.read_counters(self._workspace.machine_room)
-        if counters is None or counters.epoch != self._epoch:
-            raise PenLost(str(self._workspace.root), "another process took it")
-        if not self._redo.stands():
-            raise PenLost(REDO_LOG, "the redo log was removed or replaced")
 
     def _session(self) -> Session:
         group = Group(self._source if self._waiting is None else self._waiting)
@@ -426,7 +329,7 @@ class Pen:
             self._clock,
             self._ledger,
             group,
-            machine=self._machine,
+            machine=self._grip.machine,
             sealed=self._sealed,
             keys=(self._waiting_keys,),
         )
@@ -437,12 +340,13 @@ class Pen:
         lazy = self._durability is Durability.LAZY
         stroke = Stroke.of(root, group)
         commits = tuple(commit.id for commit in group.commits)
-        synced = self._redo.synced if lazy else None
-        line = encode(Record(self._workspace.settings.id, self._epoch, commits, stroke.changes, self._folder, synced))
+        synced = self._grip.redo.synced if lazy else None
+        id_, epoch = self._workspace.settings.id, self._grip.epoch
+        line = encode(Record(id_, epoch, commits, stroke.changes, self._folder, synced))
         check_room(root, line, stroke.changes, stroke.contents)
         if lazy:
-            self._append_record(stroke.tag, line, sync=False)
-            self._doubt = None
+            self._grip.record(stroke.tag, line, sync=False)
+            self._grip.doubt = None
             self._waiting = self._waiting or Group(self._source, keep=False)
             self._waiting.absorb(group)
             self._looked.written(stroke.changes)
@@ -450,32 +354,18 @@ class Pen:
             return
         beside = stroke.lay(self._disk)
         try:
-            self._append_record(stroke.tag, line, sync=True)
+            self._grip.record(stroke.tag, line, sync=True)
         except (PenLost, OSError):
             beside.take_up(self._disk)
             raise
         try:
             stroke.bring(beside, self._done, self._disk)
         except OSError as e:
-            self._doubt = RecoveryNeeded(stroke.tag, reason_of(e))
-            raise self._doubt from e
-        self._doubt = None
+            self._grip.doubt = RecoveryNeeded(stroke.tag, reason_of(e))
+            raise self._grip.doubt from e
+        self._grip.doubt = None
         self._source.keep(group.leaves())
         self._looked.written(stroke.changes)
-
-    def _append_record(self, commit: str, line: bytes, *, sync: bool) -> None:
-        self._doubt = RecoveryNeeded(commit, "it was broken off")
-        try:
-            self._redo.append(line, sync=sync)
-        except SyncInDoubt as e:
-            self._doubt = RecoveryNeeded(commit, e.message)
-            raise self._doubt from e
-        except files.FileMovedOn as e:
-            self._doubt = None
-            raise PenLost(REDO_LOG, "another process wrote the redo log") from e
-        except OSError:
-            self._doubt = None
-            raise
 
     def _try_checkpoint(self) -> None:
         """Checkpoint, or say why not: what was committed is durable without it."""
@@ -484,8 +374,3 @@ class Pen:
         except (OSError, PenLost, RecoveryNeeded) as e:
             message = f"the redo log was not trimmed ({e}); the next command that writes does it"
             self._done.problems.append(Problem(REDO_LOG, 0, "checkpoint_failed", "warning", message))
-
-    def _count(self) -> None:
-        counters = Counters(self._epoch, self._ledger.highest)
-        if machine.read_counters(self._workspace.machine_room) != counters:
-            machine.write_counters(self._workspace.machine_room, counters, self._disk)
