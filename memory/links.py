@@ -38,9 +38,15 @@ def resolve(root: Path, path: str) -> Path:
 
 def real_path(root: Path, path: str) -> str:
     """The same as a text, which is all that a system call needs."""
+    return look(root, path)[0]
+
+
+def look(root: Path, path: str) -> tuple[str, os.stat_result | None]:
+    """The same, with what stands there, which is no link; None where nothing does, or it was not looked at."""
     wanted = f"{root}/{path}"
-    if _is_as_it_reads(str(root), path):
-        return wanted
+    is_plain, found = _walked(str(root), path)
+    if is_plain:
+        return wanted, found
     real = os.path.realpath(wanted)
     inside = os.path.relpath(real, root)
     first, *rest = inside.split("/")
@@ -49,28 +55,31 @@ def real_path(root: Path, path: str) -> str:
     if not _CLOSED.isdisjoint(part.casefold() for part in (first, *rest)):
         raise LinkLeadsOut(path, inside, "which is no part of memory")
     if real == wanted:
-        return real
+        return real, None
     own = path.split("/")
     if own[0] == "clients" and first == "clients" and rest[:1] != own[1:2]:
         raise LinkLeadsOut(path, inside, "which is another client's")
-    return real
+    return real, None
 
 
-def _is_as_it_reads(at: str, path: str) -> bool:
-    """Whether a path goes through no link and names nothing closed; False also where that isn't told at a glance.
+def _walked(at: str, path: str) -> tuple[bool, os.stat_result | None]:
+    """Whether a path goes through no link and names nothing closed, and what stands at its end.
 
-    Nearly every path is so, and a commit resolves many: to follow what may be links takes ten times as long.
+    False also where that isn't told at a glance. Nearly every path is so, and a commit resolves many: to follow what
+    may be links takes ten times as long.
     """
     parts = path.split("/")
     if not _TURNS.isdisjoint(parts) or not _CLOSED.isdisjoint(path.casefold().split("/")):
-        return False
+        return False, None
+    found = None
     for part in parts:
         at = f"{at}/{part}"
         try:
-            if stat.S_ISLNK(os.lstat(at).st_mode):
-                return False
+            found = os.lstat(at)
         except (FileNotFoundError, NotADirectoryError):
-            return True
+            return True, None
         except OSError:
-            return False
-    return True
+            return False, None
+        if stat.S_ISLNK(found.st_mode):
+            return False, None
+    return True, found

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..links import resolve
+from ..links import look, resolve
 from ..text.refusal import EditRefused
 from .record import Addition, FileChange, Removal, Rewrite
 
@@ -35,14 +35,14 @@ def check_places(root: Path, changes: Sequence[FileChange], contents: Mapping[st
     Raises LinkLeadsOut, PlaceUnfit, or an OSError that names the file.
     """
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    folders: set[Path] = set()  # in which this process may make files and take them away
+    folders: set[str] = set()  # in which this process may make files and take them away
     places: list[Path] = []
     for change in changes:
         real, size = _check_place(root, change, contents, folders)
         if limit != resource.RLIM_INFINITY and size > limit:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(real))
         places.append(real)
-    if len(set(places)) < len(places):
+    if len(set(map(str, places))) < len(places):
         raise PlaceUnfit(changes[0].path, "two of the files to be written are one, by a link")
     return places
 
@@ -74,18 +74,20 @@ def unsettled(root: Path, path: str, *, whole: bool) -> str | None:
     return None
 
 
-def _check_place(root: Path, change: FileChange, contents: Mapping[str, bytes], folders: set[Path]) -> tuple[Path, int]:
+def _check_place(root: Path, change: FileChange, contents: Mapping[str, bytes], folders: set[str]) -> tuple[Path, int]:
     """The real file behind a change, and the size that it will have; `folders` are those asked about before."""
-    real = resolve(root, change.path)
-    standing = _standing(root, change.path, real)
+    where, standing = look(root, change.path)
+    real = Path(where)
+    if standing is None or not stat.S_ISREG(standing.st_mode):
+        standing = _standing(root, change.path, real)
     if isinstance(change, Addition) and standing is not None:
         _may(real, os.R_OK | os.W_OK)
         return real, standing.st_size + len(change.due)
     if isinstance(change, Removal) and (root / change.path).is_symlink():
         raise PlaceUnfit(change.path, "this is a link, and onepen removes none: remove it by hand")
-    if real.parent not in folders:
+    if (folder := where.rpartition("/")[0]) not in folders:
         _may(_nearest(root, real), os.W_OK | os.X_OK)
-        folders.add(real.parent)
+        folders.add(folder)
     if isinstance(change, Removal):
         return real, 0
     return real, len(contents[change.path] if isinstance(change, Rewrite) else change.due)

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from ..text.document import newline_of
-from ..text.outline import outline
+from ..text.outline import hides, is_heading, outline
 from .entry import EntryMark, IndexEntry, entry_mark, parse_entry, unescaped
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -137,6 +137,8 @@ def _card_at(at: int, line: str, end: int) -> CardPlace | None:
 
 def _outlined(text: str, lines: tuple[str, ...]) -> tuple[set[int], int | None, set[int]]:
     """Lines inside fences and comments, the line of one that never ends, lines that are headings."""
+    if not hides(text) and not text.startswith("\ufeff"):
+        return set(), None, {at for at, line in enumerate(lines) if "#" in line[:4] and is_heading(line)}
     found = outline(text)
     starts = [0, *accumulate(map(len, lines))]
     hidden: set[int] = set()

@@ -34,7 +34,7 @@ _ALMOST = re.compile(r"^---[ \t]+(?=\r?\n|\Z)", re.MULTILINE)
 _KEY_LINE = re.compile(r"^[\w\"'][^\n:]*:(?:[ \t\r\n]|\Z)", re.MULTILINE)
 # The fast path: lines that read alike in every YAML, so no parser is needed for them.
 _PLAIN = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_-]{0,63}:(?: [^\W_](?:[\w ./()+%;'-]*[\w.)%])?)?\r?\n)*")
-_REMEMBERED = 32 << 10  # the longest text that is remembered with its front matter
+_REMEMBERED = 32 << 10  # the longest block that is remembered with what it says
 _PLAIN_LIMIT = 2_000
 _PLAIN_LINE = re.compile(r"([A-Za-z0-9_-]+):(?: ([^\r\n]*))?\r?\n")
 _LENIENT = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?")
@@ -112,16 +112,16 @@ _HANDLER = StrictHandler()
 
 def parse_front_matter(text: str) -> FrontMatter:
     """The front matter of a file's text; never raises, what is wrong stands in `problem`."""
-    return _parsed(text) if len(text) <= _REMEMBERED else _parsed.__wrapped__(text)
-
-
-@lru_cache(maxsize=128)
-def _parsed(text: str) -> FrontMatter:
     span = _span(text)
     if span is None:
         return FrontMatter(False, problem=_unopened(text))
     start, first, last, end = span
-    block = text[first:last]
+    read = _read if last - first <= _REMEMBERED else _read.__wrapped__
+    return read(text[first:last], start, end)
+
+
+@lru_cache(maxsize=128)  # what is read again mostly has the block that it had, also where its body is another
+def _read(block: str, start: int, end: int) -> FrontMatter:
     try:
         return FrontMatter(True, block, start, end, _HANDLER.load(block))
     except FrontMatterUnreadable as e:

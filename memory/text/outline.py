@@ -63,7 +63,7 @@ def outline(text: str, start: int = 0) -> Outline:
     hidden: list[Hidden] = []
     if text.startswith("\ufeff"):
         text = "\n" + text[1:]  # the first line begins behind the mark; offsets stay
-    if not any(mark in text for mark in _HIDING):
+    if not hides(text):
         return Outline(tuple(_headings(text, start)), ())
     at = start
     while mark := _MARK.search(text, at):
@@ -80,6 +80,16 @@ def outline(text: str, start: int = 0) -> Outline:
         if at >= len(text):
             break
     return Outline(tuple(headings), tuple(hidden))
+
+
+def hides(text: str) -> bool:
+    """Whether a text may have fences or comments: where it has none, each line is what it looks like."""
+    return any(mark in text for mark in _HIDING)
+
+
+def is_heading(line: str) -> bool:
+    """Whether a line that nothing hides is a heading."""
+    return _FIRST_HEADING.match(line) is not None
 
 
 def _headings(text: str, start: int) -> Iterator[Heading]:

@@ -86,6 +86,21 @@ MUTANTS = {
         """,
         "test_a_power_cut",
     ),
+    "laid-not-synced": Mutant(
+        "new versions are swapped in before they are on the disk",
+        "memory/files.py",
+        """
+        class _Unsynced(Disk):
+            def sync(self, fd):
+                pass
+
+            begin_sync = sync
+
+        def _lay(wanted, laid, disk, _lay=_lay):
+            _lay(wanted, laid, _Unsynced())
+        """,
+        "test_a_power_cut",
+    ),
     "trimmed-too-soon": Mutant(
         "the redo log is trimmed before the files are synced",
         "memory/files.py",

@@ -14,6 +14,7 @@ from onepen.memory.text.document import (
     line_at,
     parse_document,
 )
+from onepen.memory.text.outline import outline
 
 CARD = dedent("""\
     ---
@@ -128,6 +129,34 @@ def test_windows_line_ends_and_byte_order_mark() -> None:
     document = parse_document("\ufeff# Kiln\r\n\r\n## A\r\ntext\r\n")
     assert (document.newline, [s.id for s in document.sections], document.body_start) == ("\r\n", ["kiln", "a"], 1)
     assert document.section_text("a") == "## A\r\ntext\r\n"
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            "# A\n",
+            "   ## b ##\n",
+            "    # code\n",
+            "#x\n",
+            "#\n",
+            "###### six #\r\n",
+            "####### 7\n",
+            "- # item\n",
+            "\n",
+            "a # b\n",
+        ]
+    )
+)
+
+
+@given(st.sampled_from(["", "\ufeff"]), LINES, LINES)
+def test_a_text_in_which_nothing_is_hidden_has_the_headings_that_a_closer_look_finds(
+    mark: str, before: list[str], after: list[str]
+) -> None:
+    """A comment at the end hides nothing, and lets every line be looked at closely."""
+    text = mark + "".join(before + after)
+    for start in {0, len(mark + "".join(before))}:
+        assert outline(text, start).headings == outline(f"{text}<!-- -->\n", start).headings
 
 
 @given(st.text(alphabet=st.sampled_from("#-`~<!> \t\r\n\u2028ab:é\ufeff\ud800"), max_size=120))

@@ -107,6 +107,80 @@ def test_a_save_at_the_moment_of_the_swap_is_not_lost(tmp_path: Path) -> None:
     assert names(tmp_path) == ["card.md"]
 
 
+@pytest.mark.parametrize("stood", [None, b"old"])
+def test_a_save_at_the_moment_of_the_exchange_is_put_back_however_it_is_compared(
+    tmp_path: Path, stood: bytes | None
+) -> None:
+    path = tmp_path / "card.md"
+    path.write_bytes(b"old")
+    for saved in (b"own", b"older", b""):
+        (beside,) = files.lay([(path, ".t.tmp", b"ours")])
+        with pytest.raises(FileMovedOn):
+            files.swap_in(beside, path, before=files.sha256(b"old"), stood=stood, disk=Saving(saved))
+        assert (path.read_bytes(), names(tmp_path)) == (saved, ["card.md"])
+    path.write_bytes(b"old")
+    (beside,) = files.lay([(path, ".t.tmp", b"ours")])
+    files.swap_in(beside, path, before=files.sha256(b"old"), stood=stood)
+    assert (path.read_bytes(), names(tmp_path)) == (b"ours", ["card.md"])
+
+
+class Order(files.Disk):
+    """Keeps the order of what is asked of it, and how many files were open at once."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.most = 0
+
+    def open(self, path: Path, flags: int, mode: int = 0o600) -> int:
+        self.asked.append("open")
+        fd = super().open(path, flags, mode)
+        self.most = max(self.most, len(list(Path("/proc/self/fd").iterdir())))
+        return fd
+
+    def begin_sync(self, fd: int) -> None:
+        self.asked.append("begin")
+        super().begin_sync(fd)
+
+    def sync(self, fd: int) -> None:
+        self.asked.append("sync")
+        super().sync(fd)
+
+
+def laying(folder: Path, count: int) -> list[tuple[Path, str, bytes]]:
+    return [(folder / f"{k % 3}" / f"card-{k}.md", f".card-{k}.tmp", b"new %d" % k) for k in range(count)]
+
+
+def test_what_is_laid_together_is_on_its_way_before_the_first_is_waited_for(tmp_path: Path) -> None:
+    disk = Order()
+    laid = files.lay(laying(tmp_path, 4), disk=disk)
+    assert [step for step in disk.asked if step != "open"] == ["begin"] * 4 + ["sync"] * 4
+    assert [path.read_bytes() for path in laid] == [b"new 0", b"new 1", b"new 2", b"new 3"]
+    assert not list(tmp_path.rglob("card-*"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no list of open files here")
+def test_laying_many_files_keeps_few_open(tmp_path: Path) -> None:
+    before, disk = len(list(Path("/proc/self/fd").iterdir())), Order()
+    assert len(files.lay(laying(tmp_path, 300), disk=disk)) == 300
+    assert disk.asked.count("sync") == 300
+    assert disk.most <= before + 70
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_a_file_that_can_not_be_laid_takes_the_others_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_OPEN_AT_ONCE", 2)
+    for k in range(3):
+        (tmp_path / f"{k}").mkdir()
+    files.lay(laying(tmp_path, 5), disk=(disk := BreakingDisk()))
+    for path in tmp_path.rglob("*.tmp"):
+        path.unlink()
+    for at in range(1, disk.count + 1):
+        with pytest.raises(OSError, match=r"card-\d\.md|card-\d\.tmp") as caught:
+            files.lay(laying(tmp_path, 5), disk=BreakingDisk(at, error=errno.EIO))
+        assert caught.value.errno == errno.EIO
+        assert list(tmp_path.rglob("*.tmp")) == []
+
+
 def test_appending_compares_the_size(tmp_path: Path) -> None:
     path = tmp_path / "log.md"
     files.append(path, b"one\n", expect_size=0)

@@ -2,11 +2,12 @@ import time
 from textwrap import dedent
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from onepen.memory.index.index import CardNotIndexed, EntryRefused, Index, IndexEntry, empty_index, parse_index
 from onepen.memory.index.sheet import Sheet
+from onepen.memory.text.outline import hides
 
 INDEX = dedent("""\
     # Projects
@@ -253,6 +254,16 @@ def test_reading_and_writing_is_the_identity_on_any_text(text: str) -> None:
     assert index.text == text
     assert "".join(index.lines.lines) == text
     assert Sheet(index.lines).text() == text
+
+
+@given(pieces)
+@example("\ufeff## [Kiln](kiln.md)\nstatus: a\n")
+@example("## [Kiln](kiln.md)\n#status: a\n  ##status\nstatus: b\n")
+def test_a_comment_at_the_end_changes_nothing_that_stands_before_it(text: str) -> None:
+    """Where nothing is hidden a line is told by itself; with a comment each is looked at closely."""
+    ended = text if not text or text.endswith("\n") else f"{text}\n"
+    assume(not hides(ended))
+    assert parse_index(ended).cards == parse_index(f"{ended}<!-- -->\n").cards
 
 
 @given(pieces, st.sampled_from(["kiln", "loom", "dyes", "x"]))

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 
 from onepen.memory.commit.compose import leaf_pieces
 from onepen.memory.commit.splice import spliced
+from onepen.memory.index import blocks as blocks_module
 from onepen.memory.index.blocks import Blocks
 from onepen.memory.index.index import Index, IndexEntry, parse_index
 from onepen.memory.index.one_block import changed_block
@@ -51,6 +53,14 @@ def test_changing_the_block_is_changing_the_whole(text: str) -> None:
     assert changed_block(text, "kiln", change) == change(parse_index(text)).text
 
 
+@pytest.fixture(params=[1, 2, 32], autouse=True, scope="module")
+def parts_in_a_run(request: pytest.FixtureRequest) -> Iterator[None]:
+    """However many parts are a run: a few, so that small indexes have several."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks_module, "_RUN", request.param)
+        yield
+
+
 @given(TEXTS)
 def test_an_index_in_its_blocks_changes_as_the_whole_does(text: str) -> None:
     before = Blocks.of(text.encode())
@@ -74,14 +84,15 @@ def test_many_changes_of_blocks_are_the_changes_of_the_whole() -> None:
     text = "# Projects\n\n" + "".join(f"## [Card {k}](card-{k}.md)\nstatus: active\n\n" for k in range(9))
     first = blocks = Blocks.of(text.encode())
     assert first is not None
-    for card in ("card-3", "kiln", "card-8", "kiln", "loom", "card-3"):
+    for card in ("card-3", "card-6", "card-1", "kiln", "card-8", "kiln", "loom", "card-3"):
         document = parse_document(f"## Firing {len(text)}\n\nHot.\n\n## Glaze\n\nBlue.\n")
         step = partial(reconcile, cards={card: document}, only=card)
         assert blocks is not None
-        blocks = blocks.changed(card, step)
+        last, blocks = blocks, blocks.changed(card, step)
         text = step(parse_index(text)).text
         assert blocks is not None
         assert blocks.data.decode() == text
+        assert spliced(last.data, leaf_pieces(last, blocks)) == blocks.data
         assert spliced(first.data, leaf_pieces(first, blocks)) == blocks.data
 
 
