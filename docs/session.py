@@ -27,6 +27,7 @@ VARYING: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"user:[\w.-]+"), "user:NAME"),
     (re.compile(r"/\S*/(?=studio\b)"), "/HERE/"),
     (re.compile(r"(time zone: ).*"), r"\1ZONE"),
+    (re.compile(r"^(sandbox: ).*$", re.MULTILINE), r"\1LEVEL"),
     (re.compile(r"\b(Read \d+ files), \d+ lines\."), r"\1."),
 )
 

@@ -161,8 +161,9 @@ def _workshop(
 
     ledger = Ledger(before=lambda day: spent(workspace.spaces(), day))
     gateway = Gateway(ledger, outstanding=Outstanding(workspace.root), clock=clock)
-    pool = ProcessPool(mask=known.mask, server=server, level=probe())
-    return Workshop(pool, gateway, CapacityLimiter(make_room(config.workers.at_once)))
+    level = probe()
+    pool = ProcessPool(mask=known.mask, server=server, level=level)
+    return Workshop(pool, gateway, CapacityLimiter(make_room(config.workers.at_once)), level=level)
 
 
 def _crowded(workshop: "Workshop", config: "Config") -> tuple[str, ...]:

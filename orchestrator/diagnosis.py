@@ -48,13 +48,16 @@ class DoctorResult:
     """The answer of `doctor`; `ok` is False when a problem is an error.
 
     `fixes` are what could be put right without a person's decision or, with --fix, what was; `left` are the problems
-    that no fix is for, information aside.
+    that no fix is for, information aside. `sandbox` is the level that holds workers here, `sandbox_gaps` what it
+    leaves open.
     """
 
     problems: tuple[Problem, ...]
     fixes: tuple[Fixed, ...] = ()
     left: tuple[Problem, ...] = ()
     dry_run: bool = False
+    sandbox: str = ""
+    sandbox_gaps: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -74,4 +77,6 @@ class DoctorResult:
             ],
             "fixes": [fixed.as_json() for fixed in self.fixes],
             "dry_run": self.dry_run,
+            "sandbox": self.sandbox,
+            "sandbox_gaps": list(self.sandbox_gaps),
         }

@@ -150,4 +150,12 @@ KINDS: Mapping[str, tuple[Kind, ...]] = {
              "see what the message says"),
         Kind("room_unfit", ("error",), "something else stands where a file of `.onepen/` should be", "move it away"),
     ),
+    "The sandbox": (
+        Kind("sandbox_none", ("warning",), "nothing holds workers on this system, so commands and other programs are "
+             "refused", "install bubblewrap (`bwrap`), or use a kernel with Landlock"),
+        Kind("sandbox_weaker", ("info",), "what holds workers here leaves more open than it could",
+             "a newer kernel closes it; see the message"),
+        Kind("sandbox_exposes", ("error",), "memory lies in a folder that every worker has to read",
+             "move the workspace, or the Python environment"),
+    ),
 }  # fmt: skip

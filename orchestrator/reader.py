@@ -84,13 +84,15 @@ class Reader:
         from ..memory.exam.doctor import examine
         from ..memory.exam.remedy import plan
         from .chat.store import damaged
+        from .sandbox import looked_at
         from .tasks.whole import transcripts
 
         spaces = self.workspace.spaces()
         chats = (problem for space in spaces for problem in damaged(space))
-        found = (*examine(self._view), *unreadable(spaces, self._clock), *transcripts(spaces), *chats)
+        level, held = looked_at(self.workspace)
+        found = (*examine(self._view), *unreadable(spaces, self._clock), *transcripts(spaces), *chats, *held)
         fixes, left = plan(self._view, found)
-        return DoctorResult(found, tuple(map(Fixed, fixes)), left)
+        return DoctorResult(found, tuple(map(Fixed, fixes)), left, sandbox=level.kind, sandbox_gaps=level.gaps)
 
     def drafts(self, client: str | None = None, *, all_clients: bool = False, every: bool = False) -> DraftsResult:
         """Drafts that wait (with `every`: also those already decided), oldest first."""

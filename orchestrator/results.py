@@ -294,7 +294,8 @@ class StatusResult:
     """Whose turn it is; `timezone_source` is "onepen.toml" or "system".
 
     `tasks` are those that still need somebody, newest first. One that failed is listed for a week; after that it can
-    be resumed by its id. What was spent today is the whole workspace's where no client is named; tokens without a
+    be resumed by its id. `sandbox` is the level that holds workers here, `sandbox_gaps` what it leaves open to a
+    worker. What was spent today is the whole workspace's where no client is named; tokens without a
     known price are told apart.
     """
 
@@ -317,6 +318,8 @@ class StatusResult:
     unpriced_tokens_today: int = 0
     git: MirrorView | None = None
     durability: str = "full"
+    sandbox_words: str = ""
+    sandbox_gaps: tuple[str, ...] = ()
 
     def as_json(self) -> Json:
         return {
@@ -330,6 +333,7 @@ class StatusResult:
             "drafts_waiting": self.drafts_waiting,
             "spend_today_usd": self.spend_today_usd,
             "sandbox": self.sandbox,
+            "sandbox_gaps": list(self.sandbox_gaps),
             "clients": list(self.clients),
             "cards": self.cards,
             "recovery_pending": self.recovery_pending,

@@ -12,6 +12,7 @@ from ..memory.holder import Holder, holder
 from ..memory.ids import ClientId
 from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
+from ..subagents.sandbox.level import probe
 from ..version import __version__
 from .mirror.standing import read_mirror
 from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 _OVER = frozenset({"committed", "answered", "refused", "cancelled"})
 _ENDED = frozenset({"failed", "timed_out", "quarantined", "refused"})
 _REMEMBERED = timedelta(days=7)
-SANDBOX = "none"
 
 
 def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | None) -> StatusResult:
@@ -59,7 +59,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
                 tasks.append(task_view(dossier, drafts, booked, alive=alive))
     tasks.sort(key=lambda task: (task.created, task.task), reverse=True)
     cards = sum(len(view.cards(space, shelf)) for space in spaces for shelf in SHELVES)
-    settings = workspace.settings
+    settings, level = workspace.settings, probe()
     # The day's budget is the whole workspace's, so that is told where nobody asks for one client.
     today = [b for s in (workspace.spaces() if client is None else spaces) for b in bookings_on(s, now.date())]
     return StatusResult(
@@ -73,7 +73,9 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         drafts_waiting=len(waiting),
         spend_today_usd=sum(b.cost_usd or 0.0 for b in today),
         unpriced_tokens_today=sum(b.unpriced for b in today),
-        sandbox=SANDBOX,
+        sandbox=level.kind,
+        sandbox_words=level.words,
+        sandbox_gaps=level.gaps,
         clients=workspace.clients(),
         cards=cards,
         recovery_pending=held is None and bool(view.pending_paths()),

@@ -59,7 +59,8 @@ class AgentDefinition:
     `tools` are onepen's own names, `report` always among them; `asks` is what the file wants beyond that and gets by
     consent only. `model` is as written: `inherit`, `sonnet`, `opus`, `haiku` or an id. `offline` says that the
     extractive model can do its work; `worker` names a program of the person's that is to do it, and `program` is its
-    command line where their own config has one. `extra` keeps the keys that onepen doesn't know; `notices` say what was
+    command line where their own config has one; `unsafe` is their word that it may run where nothing confines it.
+    `extra` keeps the keys that onepen doesn't know; `notices` say what was
     not understood, one line each.
     """
 
@@ -72,6 +73,7 @@ class AgentDefinition:
     offline: bool = False
     worker: str = ""
     program: tuple[str, ...] = ()
+    unsafe: bool = False
     extra: Mapping[str, Value] = field(default_factory=dict)
     asks: frozenset[str] = frozenset()
     notices: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ from onepen.orchestrator.witness import Witness
 from onepen.subagents.definition import AgentDefinition
 from onepen.subagents.model import Model
 from onepen.subagents.pool import Pool
+from onepen.subagents.sandbox.level import Level
 from onepen.testing import tally
 from onepen.testing.clock import FixedClock
 from onepen.testing.ids import CountedIds
@@ -154,8 +155,9 @@ def make_service(root: Path, clock: FixedClock) -> MakeService:
         setup: Setup = NOTHING,
         known: Known | None = None,
         witness: Callable[[], Witness | None] | None = None,
+        level: Level | None = None,
     ) -> Service:
-        workshop = Workshop(pool or InProcessPool(), Gateway())
+        workshop = Workshop(pool or InProcessPool(), Gateway(), level=level)
         resolver: Models = Resolver() if script is None else _Always(ScriptedModel(script))
         return Service(
             open_workspace(root),

@@ -54,10 +54,17 @@ def doctor(
 
 def problems(result: "DoctorResult", terminal: Terminal) -> str:
     """One line per problem, errors first, each with path:line; then the sum, and what --fix would do about it."""
-    text = _listed(result.problems, terminal) + _sum(result.problems)
+    text = _listed(result.problems, terminal) + _sum(result.problems) + _held(result, terminal)
     if result.fixes:
         text += f"{count(len(result.fixes), 'thing')} can be put right for you (next: onepen doctor --fix)\n"
     return text
+
+
+def _held(result: "DoctorResult", terminal: Terminal) -> str:
+    """What the best of sandboxes leaves open, too; one that is less was told as a problem."""
+    if any(problem.kind.startswith("sandbox_") for problem in result.problems) or not result.sandbox:
+        return ""
+    return wrap(f"sandbox: {result.sandbox}; leaves open: {'; '.join(result.sandbox_gaps)}\n", terminal.columns)
 
 
 def foreseen(result: "DoctorResult", terminal: Terminal) -> str:

@@ -21,6 +21,10 @@ AllowSecret = Annotated[
     bool, typer.Option("--allow-secret", help="Write it although it looks like a key or a password.")
 ]
 Detach = Annotated[bool, typer.Option("--detach", help="Don't wait: the orchestrator goes on with it.")]
+UnsafeNoSandbox = Annotated[
+    bool,
+    typer.Option("--unsafe-no-sandbox", help="Where there is no sandbox, run programs all the same, with your rights."),
+]
 Foreground = Annotated[
     bool, typer.Option("--foreground", help="Do it in this process, with no orchestrator in the background.")
 ]

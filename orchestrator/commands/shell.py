@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -63,6 +63,7 @@ class Shell:
         self.terminal = terminal
         self.env = env
         self.via: str | None = None  # the profile of --profile
+        self.unsafe = False  # --unsafe-no-sandbox
 
     # -- where ---------------------------------------------------------------------------------------------------
     @property
@@ -128,7 +129,8 @@ class Shell:
         """The person's settings and credentials, from the environment of this shell and their config."""
         from ..settings.load import load_setup
 
-        return load_setup(self.env, self.service.workspace.settings.id, via=self.via)
+        setup = load_setup(self.env, self.service.workspace.settings.id, via=self.via)
+        return replace(setup, unsafe=True) if self.unsafe else setup
 
     def check_free(self) -> None:
         """Raise PenHeld where an orchestrator runs: it holds the pen for as long as it likes, so waiting is no use."""

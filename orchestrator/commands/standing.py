@@ -85,7 +85,7 @@ def status(result: "StatusResult", terminal: Terminal) -> str:
         ("time zone", f"{result.timezone} (from {result.timezone_source})"),
         ("orchestrator", f"pid {holder.pid} since {holder.since}, version {holder.version}" if holder else "none runs"),
         ("durability", _LAZY if result.durability == "lazy" else ""),
-        ("sandbox", result.sandbox),
+        ("sandbox", result.sandbox_words or result.sandbox),
         ("spent today", _spent(result)),
         ("drafts", f"{result.drafts_waiting:,} waiting"),
         ("git", _git(result.git)),

@@ -79,8 +79,8 @@ _TURN = (
 )
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
-    "drafts_waiting, spend_today_usd, unpriced_tokens_today, sandbox, clients, cards, recovery_pending, next, "
-    "client_titles, git: {problem, since} | null, durability}"
+    "drafts_waiting, spend_today_usd, unpriced_tokens_today, sandbox, sandbox_gaps: [], clients, cards, "
+    "recovery_pending, next, client_titles, git: {problem, since} | null, durability}"
 )
 
 _WATCHED = (
@@ -166,7 +166,7 @@ ROWS: tuple[Row, ...] = (
         "Check every file of the workspace; exit 1 when something is wrong. --fix puts right what is certain.",
         ("onepen doctor", "onepen doctor --json", "onepen doctor --fix"),
         "{ok, problems: [{path, line, kind, level, message}], "
-        "fixes: [{kind, path, line, what, outcome, note, commit}], dry_run}",
+        "fixes: [{kind, path, line, what, outcome, note, commit}], dry_run, sandbox, sandbox_gaps: []}",
         takes_client=False,
     ),
     Row(

@@ -17,6 +17,7 @@ from .options import (
     Reason,
     Review,
     TaskArgument,
+    UnsafeNoSandbox,
 )
 from .shell import MOST_TASK, Shell
 from .values import given_ids, reason, refuse_known
@@ -59,6 +60,7 @@ def delegate(
     ] = None,
     detach: Detach = False,
     foreground: Foreground = False,
+    unsafe_no_sandbox: UnsafeNoSandbox = False,
     allow_secret: AllowSecret = False,
     dry_run: DryRun = False,
 ) -> int:
@@ -84,7 +86,7 @@ def delegate(
         allow_secret=allow_secret,
     )
     refuse_known(shell, allow_secret, **{f"TEXT {n}": text for n, text in enumerate(request.texts, 1)})
-    shell.via = profile
+    shell.via, shell.unsafe = profile, unsafe_no_sandbox
     return run(shell, "delegate", {"request": request}, Place(dry_run, foreground, detach))
 
 
@@ -93,10 +95,12 @@ def resume(
     task: TaskArgument,
     budget: Budget = None,
     foreground: Foreground = False,
+    unsafe_no_sandbox: UnsafeNoSandbox = False,
     dry_run: DryRun = False,
 ) -> int:
     from .running import Place, run
 
+    shell.unsafe = unsafe_no_sandbox
     args = {"task": task} if budget is None else {"task": task, "budget_usd": budget}
     return run(shell, "resume", args, Place(dry_run, foreground))
 
@@ -120,10 +124,12 @@ def send_back(
     drafts: DraftArguments,
     message: Reason = None,
     foreground: Foreground = False,
+    unsafe_no_sandbox: UnsafeNoSandbox = False,
     dry_run: DryRun = False,
 ) -> int:
     from .running import Place, run
 
+    shell.unsafe = unsafe_no_sandbox
     ids = given_ids(shell, drafts)
     why = reason(shell, "send-back", ids, message)
     return run(shell, "send_back", {"ids": ids, "reason": why}, Place(dry_run, foreground))

@@ -171,6 +171,7 @@ class Attempt:
             answer=sheet.answer,
             commands=commands,
             program=self._definition.program,
+            unsafe=self._definition.unsafe,
             fence=self._fences.key.decode(),
         )
         system = system_blocks(taken.files, self._definition)

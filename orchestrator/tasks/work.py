@@ -18,6 +18,7 @@ from ...staging.policy import refused
 from ...staging.verdict import SentBack
 from ...subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
 from ...subagents.prompt import system_blocks, tools
+from ...subagents.sandbox.level import check_confined
 from ..commit import Scribe
 from ..door import INSIST, refuse
 from ..errors import BadRequest
@@ -31,7 +32,7 @@ from ..settings.announce import announced, never_paid
 from ..settings.caps import caps_in_force, ceiling
 from ..settings.choice import INHERIT, free, model_of
 from ..settings.models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
-from ..settings.trust import InForce, allowed, believed, not_allowed
+from ..settings.trust import RUN_COMMAND, InForce, allowed, believed, not_allowed
 from ..settings.workers import NoSuchWorker, employed
 from ..stop import StopSign
 from ..usage import place as usage_place
@@ -165,6 +166,7 @@ class Work:
             definition = self._agent(AgentId(agent))
             model = self._model_name(model_of(self._setup, request.model, definition, space.client))
             self._models(model, definition, space.client)
+            self._check_confined(definition)
             wanted.append(_Wanted(text, definition, model))
         return tuple(wanted)
 
@@ -187,10 +189,21 @@ class Work:
             )
 
     def _check_can_go_on(self, dossier: Dossier) -> Served:
-        """The model that goes on; raises NoSuchAgent, UnknownModel, NeedsModel, ScriptUnreadable or LinkLeadsOut."""
+        """The model that goes on; raises NoSuchAgent, NoSandbox, UnknownModel, NeedsModel, ScriptUnreadable or
+        LinkLeadsOut.
+        """
         place_attempt(dossier, dossier.state.attempt + 1)
         usage_place(dossier.space, self._desk.clock.now())
-        return self._models(dossier.sheet.model, self._agent(dossier.sheet.agent), dossier.space.client)
+        definition = self._agent(dossier.sheet.agent)
+        self._check_confined(definition)
+        return self._models(dossier.sheet.model, definition, dossier.space.client)
+
+    def _check_confined(self, definition: AgentDefinition) -> None:
+        """Raises NoSandbox for an agent that may only work where something confines it."""
+        if self._workshop.level is not None:
+            commands = RUN_COMMAND in definition.tools
+            program, unsafe = definition.program, definition.unsafe
+            check_confined(self._workshop.level, commands=commands, program=program, unsafe=unsafe)
 
     @staticmethod
     def _model_name(name: str) -> str:
@@ -210,7 +223,8 @@ class Work:
             names = [p.stem for p in folder.glob("*.md")] if folder.is_dir() else []
             raise NoSuchAgent(agent, sorted(n for n in names if n not in {"RULES", "_index"}))
         definition = parse_definition(agent, as_text(data, f"agents/{agent}.md"))
-        return employed(allowed(self._workspace.settings.id, definition, data, self._setup.trusted), self._setup)
+        definition = allowed(self._workspace.settings.id, definition, data, self._setup.trusted)
+        return replace(employed(definition, self._setup), unsafe=self._setup.unsafe)
 
     # -- making tasks ----------------------------------------------------------------------------------------------
 
@@ -324,8 +338,20 @@ class Work:
         views = [self._view_of(dossier.refreshed(), left_out.get(dossier.task, ())) for dossier in done]
         stopped = bool(self._stop.presses) and any(v.status in {"interrupted", "queued", "sent_back"} for v in views)
         unheard = () if self._force.notice is None else (self._force.notice,)
-        told = (*scribe.notices(), *notices, *unheard, *self._asked_in_vain(done), *self._workshop.gateway.news())
+        told = (
+            *scribe.notices(),
+            *notices,
+            *self._unconfined(done),
+            *unheard,
+            *self._asked_in_vain(done),
+            *self._workshop.gateway.news(),
+        )
         return DelegateResult(tuple(views), told, stopped, dry_run=self._desk.rehearsed)
+
+    def _unconfined(self, done: Sequence[Dossier]) -> tuple[str, ...]:
+        """That nothing holds the workers, where that is so."""
+        level = self._workshop.level
+        return (f"sandbox: {level.words}",) if level is not None and not level.confines and done else ()
 
     def _asked_in_vain(self, done: Sequence[Dossier]) -> Iterator[str]:
         """That agents which were at work ask for tools which the person has not allowed them."""

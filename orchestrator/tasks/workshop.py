@@ -18,6 +18,7 @@ from .startgate import StartGate
 
 if TYPE_CHECKING:
     from ...subagents.pool import Pool
+    from ...subagents.sandbox.level import Level
     from ..gateway.gateway import Gateway
 
 _APART_SECONDS = 0.2
@@ -30,6 +31,8 @@ class Workshop:
 
     `at_work` holds the tasks that a driver is seeing through.
 
+    `level` says how workers are confined; None where they are not processes.
+
     `talking` holds the chats that are answering a message, `histories` what is known of each space's history,
     `cashbooks` what is known of its bookings.
     """
@@ -40,6 +43,7 @@ class Workshop:
     gate: StartGate = field(default_factory=StartGate)
     roster: Roster = field(default_factory=Roster)
     at_work: dict[TaskId, AtWork] = field(default_factory=dict)
+    level: "Level | None" = None
     talking: set[str] = field(default_factory=set)
     histories: dict[str, Followed] = field(default_factory=dict)
     cashbooks: dict[str, Cashbook] = field(default_factory=dict)

@@ -81,14 +81,13 @@ def _rules(confinement: Confinement) -> Iterable[landlock.Rule]:
     system = dict.fromkeys(folders.libraries(), landlock.LOOK)
     if confinement.commands:
         system |= dict.fromkeys((*system, *folders.programs()), landlock.RUN)
-    programs = [path.resolve() for path in confinement.programs]
-    found = exposed((*system, *programs), confinement)
+    found = exposed(system, confinement)
     if found:
         raise MemoryExposed(*found)
     yield from system.items()
     for path in folders.DEVICES:
         yield path, landlock.READ | landlock.WRITE
-    for path in programs:
+    for path in folders.of_program(confinement):
         yield path, landlock.RUN
     for path in confinement.read:
         yield path, landlock.LOOK

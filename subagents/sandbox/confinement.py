@@ -58,7 +58,7 @@ def confinement_of(assignment: Assignment) -> Confinement:
         write=(assignment.drafts_folder,),
         work=(assignment.work_folder,) if commands else (),
         programs=tuple(Path(part) for part in assignment.program if Path(part).is_absolute()),
-        private=tuple(root / name for root in _roots(assignment.space) for name in _PRIVATE),
+        private=private(assignment.space),
         commands=commands,
         cpu_seconds=round(assignment.limits.seconds) + _SPARE_SECONDS,
     )
@@ -66,8 +66,13 @@ def confinement_of(assignment: Assignment) -> Confinement:
 
 def exposed(readable: Iterable[Path], confinement: Confinement) -> tuple[Path, Path] | None:
     """A folder of the system that holds a private one, and that one; both sides without links."""
-    private = [(path, set(path.parents) | {path}) for path in confinement.private]
-    return next(((folder, path) for folder in readable for path, above in private if folder in above), None)
+    places = [(path, set(path.parents) | {path}) for path in confinement.private]
+    return next(((folder, path) for folder in readable for path, above in places if folder in above), None)
+
+
+def private(space: Path) -> tuple[Path, ...]:
+    """The folders of a space, and of the workspace that it belongs to, which only their own workers may look into."""
+    return tuple(root / name for root in _roots(space) for name in _PRIVATE)
 
 
 def _roots(space: Path) -> tuple[Path, ...]:

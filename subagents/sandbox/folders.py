@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from .confinement import Confinement, exposed
+
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store", "/usr/share/zoneinfo")
 _FILES = ("/etc/localtime", "/etc/ld.so.cache")
 _PROGRAMS = ("/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/libexec", "/usr/local/bin", "/run/current-system/sw")
@@ -46,10 +48,16 @@ def interpreter() -> tuple[Path, ...]:
     return (said.parent, *_resolved([str(said.resolve().parent), f"{sys.prefix}/pyvenv.cfg"]))
 
 
+def of_program(confinement: Confinement) -> tuple[Path, ...]:
+    """The files and folders on the command line of somebody's program; one with memory in it isn't opened by that."""
+    real = (path.resolve() for path in confinement.programs)
+    return tuple(path for path in real if not exposed((path,), confinement))
+
+
 def _rooms() -> Iterable[str]:
-    """Where this package lies; in a clone its rooms are links to folders beside it."""
+    """Where this package lies, and is looked for; in a clone its rooms are links to folders beside it."""
     package = Path(__file__).parents[2]
-    return [str(package), *(str(package / room) for room in ("subagents", "staging", "memory"))]
+    return [str(package.parent), *(str(package / room) for room in ("subagents", "staging", "memory"))]
 
 
 def _resolved(paths: Iterable[str]) -> tuple[Path, ...]:

@@ -48,7 +48,7 @@ class Level:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What a worker can do here although it shouldn't, each as what it could do."""
+        """What is left open to a worker here, each as what it could get at."""
         if self.kind == "landlock+seccomp":
             return _ALWAYS if self.landlock >= _SCOPES else (*_ALWAYS, _SIGNALS)
         return _GAPS[self.kind] if self.seccomp or self.kind != "bubblewrap" else (*_GAPS["bubblewrap"], _CALLS)
@@ -60,13 +60,9 @@ class Level:
 
 
 _SCOPES = 6
-_ALWAYS = (
-    "learn whether a path exists, and its size and date",
-    "make many small files among its drafts, until they are counted and it is ended",
-    "lock a card that it may read, which keeps nobody from anything",
-)
-_SIGNALS = "with run_command: signal your own programs (a kernel from 6.12 on prevents it)"
-_CALLS = "reach every system call of the kernel"
+_ALWAYS = ("whether a path exists, its size and date", "many small files", "locks on cards")
+_SIGNALS = "with run_command, signals to your own programs (until Linux 6.12)"
+_CALLS = "every system call of the kernel"
 _WORDS: dict[Kind, str] = {
     "landlock+seccomp": "landlock+seccomp",
     "bubblewrap": "bubblewrap ({why})",
@@ -76,8 +72,8 @@ _WORDS: dict[Kind, str] = {
 _GAPS: dict[Kind, tuple[str, ...]] = {
     "landlock+seccomp": (),
     "bubblewrap": _ALWAYS[1:],
-    "sandbox-exec": ("what its untested profile forgets",),
-    "none": ("all that you can do",),
+    "sandbox-exec": ("what its profile forgets",),
+    "none": ("all that you can reach",),
 }
 
 

@@ -16,9 +16,10 @@ def wrapped(command: Sequence[str], confinement: Confinement, level: Level) -> t
     if level.by_itself:
         return tuple(command)
     system = (*folders.libraries(), *folders.interpreter(), *(folders.programs() if confinement.commands else ()))
-    found = exposed((*system, *(path.resolve() for path in confinement.programs)), confinement)
+    found = exposed(system, confinement)
     if found:
         raise MemoryExposed(*found)
+    confinement = replace(confinement, programs=folders.of_program(confinement))
     if level.kind == "bubblewrap":
         return bubblewrap.command_line(level.program, confinement, system, bubblewrap.root_links(), command)
     return (level.program, "-p", seatbelt.profile(_real(confinement), system, Path(sys.executable).resolve()), *command)
@@ -31,5 +32,4 @@ def _real(confinement: Confinement) -> Confinement:
         read=tuple(path.resolve() for path in confinement.read),
         write=tuple(path.resolve() for path in confinement.write),
         work=tuple(path.resolve() for path in confinement.work),
-        programs=tuple(path.resolve() for path in confinement.programs),
     )

@@ -17,10 +17,11 @@ import pytest
 
 from onepen.subagents.ending import Ending, Failed, Reported
 from onepen.subagents.sandbox import bubblewrap, folders, seatbelt
-from onepen.subagents.sandbox.confinement import Confinement
+from onepen.subagents.sandbox.confinement import Confinement, confinement_of
 from onepen.subagents.sandbox.level import Level, NoSandbox, check_confined, probe
 from onepen.subagents.sandbox.wrapping import wrapped
 from onepen.testing.bench import Bench, ScriptedHost, call
+from onepen.testing.worker import worker
 
 LEVEL = probe()
 NONE = Level("none", why="no Landlock in this kernel")
@@ -162,6 +163,27 @@ def test_refusing_says_what_and_why() -> None:
 
 
 @held
+def test_somebody_elses_program_runs_inside(either: Bench) -> None:
+    """A fresh interpreter finds its packages there, also in a clone, where onepen is looked for in `src/`."""
+    bench = replace(either, level=LEVEL)
+    secret = bench.root / "clients/other/projects/secret.md"
+    program = worker(
+        ["hello"], ["shell", f"cat $INPUTS/cones.md >c.md; cat {secret}; true"], ["report", {"summary": "s"}]
+    )
+    ending = bench.run(None, program=program)
+    assert isinstance(ending, Reported), (ending, bench.log)
+    assert bench.drafted().keys() == {"c.md"} and "another client" not in bench.log
+
+
+@held
+def test_what_a_command_line_names_is_opened_unless_memory_lies_in_it(bench: Bench) -> None:
+    bench.write("tool/part.txt", "a part")
+    inside, around = bench.root / "tool", bench.root / "clients"
+    confinement = confinement_of(bench.assignment(program=("/bin/sh", "--with", str(inside), str(around))))
+    assert folders.of_program(confinement) == (Path("/bin/sh").resolve(), inside)
+
+
+@held
 def test_a_command_runs_inside_and_reaches_its_own_folder_only(either: Bench) -> None:
     bench = replace(either, level=LEVEL)
     secret = bench.root / "clients/other/projects/secret.md"
@@ -239,11 +261,9 @@ def test_a_command_is_left_as_it_is_where_a_process_confines_itself() -> None:
 def test_a_level_tells_what_it_leaves_open() -> None:
     best, older = Level("landlock+seccomp", 7, True, "x86_64"), Level("landlock+seccomp", 5, True, "x86_64")
     assert best.full and not older.full
-    assert set(older.gaps) - set(best.gaps) == {
-        "with run_command: signal your own programs (a kernel from 6.12 on prevents it)"
-    }
-    assert NONE.gaps == ("all that you can do",)
+    assert set(older.gaps) - set(best.gaps) == {"with run_command, signals to your own programs (until Linux 6.12)"}
+    assert NONE.gaps == ("all that you can reach",)
     assert NONE.words == (
         "none (no Landlock in this kernel): workers run under your own user, with onepen's own tools only"
     )
-    assert Level("bubblewrap", why="no Landlock").gaps[-1] == "reach every system call of the kernel"
+    assert Level("bubblewrap", why="no Landlock").gaps[-1] == "every system call of the kernel"
