@@ -3,9 +3,7 @@
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from math import inf
-from signal import Signals
 from typing import TypeVar
 
 import anyio
@@ -15,14 +13,12 @@ from ..memory.ids import shown
 from . import wire
 from .assignment import Assignment, hello
 from .child import Child
-from .ending import Ending, Failed, Reported, Stopped, TimedOut
+from .ending import Ending, Reported, Stopped, TimedOut
 from .hoard import overfull
 from .host import Host, RequestRefused
 from .messages import well_formed
+from .outcome import GRACE, Flood, Gone, Outcome, Refused, Remains, ending_of, why_ended
 from .workerlog import WorkerLog
-
-GRACE = 2.0
-"""Seconds that a worker has to end by itself after its report, a refusal or `cancel`."""
 
 KILL_GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -34,28 +30,6 @@ _PROGRESS = 200
 _PIECE = 100  # what each piece of noise counts besides its bytes: small ones cost us more than they say
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _Gone:
-    """The worker won't say more, and has not reported."""
-
-
-@dataclass(frozen=True)
-class _Refused:
-    """The worker was told that its attempt is over."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class _Flood:
-    """The worker printed or left more than is borne."""
-
-    reason: str
-
-
-_Outcome = Reported | TimedOut | Stopped | _Gone | _Refused | _Flood
 
 
 class _Flooded(Exception):
@@ -93,9 +67,9 @@ class Supervision:
             with anyio.CancelScope(shield=True):
                 status = await self._child.finish()
             self._log.close()
-        return self._ending(outcome, status, round(anyio.current_time() - started, 3))
+        return ending_of(outcome, self._remains(status), round(anyio.current_time() - started, 3))
 
-    async def _supervised(self) -> _Outcome:
+    async def _supervised(self) -> Outcome:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._child.watch)
@@ -109,12 +83,12 @@ class Supervision:
             raise _single(several) from None
         return outcome
 
-    async def _outcome(self) -> _Outcome:
+    async def _outcome(self) -> Outcome:
         self._time.deadline = anyio.current_time() + self._assignment.limits.seconds
         with self._time:
             outcome = await self._until_stopped(self._converse)
             if outcome is None:
-                return Stopped(0.0) if self._too_much is None else _Flood(self._too_much)
+                return Stopped(0.0) if self._too_much is None else Flood(self._too_much)
             return outcome
         return TimedOut("time", 0.0)
 
@@ -142,7 +116,7 @@ class Supervision:
             group.cancel_scope.cancel()
         return result
 
-    async def _converse(self) -> _Outcome:
+    async def _converse(self) -> Outcome:
         """Answer the worker until it has no more to say."""
         limits = self._assignment.limits
         try:
@@ -154,14 +128,14 @@ class Supervision:
                     if outcome is not None:
                         return outcome
                     silence.deadline = anyio.current_time() + limits.silence
-                return _Gone()
+                return Gone()
             return TimedOut("silence", 0.0)
         except _Flooded:
-            return _Flood(f"it printed more than {limits.noise_bytes} bytes beside the wire")
+            return Flood(f"it printed more than {limits.noise_bytes} bytes beside the wire")
         except wire.LineTooLong as e:
-            return _Refused(e.message)
+            return Refused(e.message)
 
-    async def _answer(self, message: wire.FromWorker) -> _Outcome | None:
+    async def _answer(self, message: wire.FromWorker) -> Outcome | None:
         """Do what a message asks for; the outcome if it ends the conversation."""
         if isinstance(message, wire.Report):
             return Reported(message.summary, message.answer, message.complete, 0.0)
@@ -196,7 +170,7 @@ class Supervision:
             reason = e.reason if isinstance(e, RequestRefused) else e.message
             refusal = wire.ModelReplied(task=task, attempt=attempt, id=message.id, error=well_formed(reason))
             await self._send_briefly(refusal)
-            return _Refused(reason)
+            return Refused(reason)
         return None
 
     async def _next(self) -> wire.FromWorker | None:
@@ -276,16 +250,16 @@ class Supervision:
                 self._ignored(message, "it came late: the attempt was over")
         self._stdout_read.set()
 
-    async def _wind_down(self, outcome: _Outcome) -> None:
+    async def _wind_down(self, outcome: Outcome) -> None:
         """Let the worker end by itself where it may, then end it and whatever it started."""
         task, attempt = self._assignment.task, self._assignment.attempt
         if isinstance(outcome, Stopped):
             await self._send_briefly(wire.Cancel(task=task, attempt=attempt))
-        if not isinstance(outcome, TimedOut | _Flood):
+        if not isinstance(outcome, TimedOut | Flood):
             with anyio.move_on_after(GRACE):
                 await self._child.ended()
         if not self._child.gone:
-            self._log.note(f"{_why_ended(outcome)}; the worker was still running and was ended")
+            self._log.note(f"{why_ended(outcome)}; the worker was still running and was ended")
         else:
             await self._read_all()
             if await self._child.left_something():
@@ -304,26 +278,8 @@ class Supervision:
         with anyio.move_on_after(KILL_GRACE):
             await self._child.write(wire.encode(message))
 
-    def _ending(self, outcome: _Outcome, status: int, seconds: float) -> Ending:
-        if isinstance(outcome, Reported):
-            return Reported(outcome.summary, outcome.answer, outcome.complete, seconds)
-        if isinstance(outcome, TimedOut):
-            return TimedOut(outcome.kind, seconds)
-        if isinstance(outcome, Stopped):
-            return Stopped(seconds)
-        exit_code = status if status >= 0 else None
-        signal = Signals(-status).name if status < 0 else None
-        if not isinstance(outcome, _Gone):
-            return Failed(outcome.reason, exit_code, signal, seconds)
-        if self._child.refused is not None:
-            return Failed(f"the worker could not be started: {self._child.refused}", None, None, seconds)
-        how = f"ended by {signal}" if signal else f"exited with {exit_code}"
-        reason = f"the worker {how} without a report"
-        if self._refused_line is not None:
-            reason += f"; a message of it was not understood: {self._refused_line}"
-        if self._log.last_line:
-            reason += f"; its last words: {shown(self._log.last_line, 200)}"
-        return Failed(reason, exit_code, signal, seconds)
+    def _remains(self, status: int) -> Remains:
+        return Remains(status, self._child.refused, self._refused_line, self._log.last_line)
 
 
 def _single(error: Exception) -> Exception:
@@ -331,13 +287,3 @@ def _single(error: Exception) -> Exception:
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
-
-
-def _why_ended(outcome: _Outcome) -> str:
-    if isinstance(outcome, Reported):
-        return f"it had reported {GRACE:g} s before"
-    if isinstance(outcome, TimedOut):
-        return "its time was up" if outcome.kind == "time" else "it was silent for too long"
-    if isinstance(outcome, Stopped):
-        return "the attempt was stopped"
-    return "it had closed its stdout" if isinstance(outcome, _Gone) else outcome.reason

@@ -18,9 +18,9 @@ from ...staging.folder import TaskFolder, collect
 from ...subagents.assignment import Assignment, Limits
 from ...subagents.definition import parse_definition
 from ...subagents.messages import Text, ToolUse
+from ...subagents.outcome import GRACE
 from ...subagents.prompt import prefix_sha, read_snapshot, system_blocks, tools
 from ...subagents.sandbox.level import Level
-from ...subagents.supervision import GRACE
 from .dialogue import SECONDS, Reply, Seen, cancel, talk
 from .trial import Trial, scene
 

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from onepen.subagents import supervision
+from onepen.subagents import outcome, supervision
 from onepen.subagents.child import Child
 from onepen.subagents.ending import Ending, Failed, Reported, Stopped, TimedOut
 from onepen.subagents.host import Paused
@@ -149,7 +149,7 @@ def test_a_grandchild_that_holds_the_pipes_keeps_nobody(bench: Bench) -> None:
 
 def test_a_worker_that_stays_after_its_report_is_ended(bench: Bench) -> None:
     """Field case 42 (c)."""
-    with took_at_most(supervision.GRACE + 3):
+    with took_at_most(outcome.GRACE + 3):
         ending = bench.run(worker(["shell", "echo $PPID > pid"], DONE, ["sleep", 600]))
     assert isinstance(ending, Reported)
     assert gone(pid_in(bench, "pid"))
@@ -158,7 +158,7 @@ def test_a_worker_that_stays_after_its_report_is_ended(bench: Bench) -> None:
 
 def test_a_worker_that_closes_its_stdout_is_ended(bench: Bench) -> None:
     """Field case 42 (d)."""
-    with took_at_most(supervision.GRACE + 3):
+    with took_at_most(outcome.GRACE + 3):
         ending = bench.run(worker(["shell", "echo $PPID > pid"], ["close", 1], ["sleep", 600]))
     assert isinstance(ending, Failed) and ending.signal == "SIGTERM"
     assert gone(pid_in(bench, "pid"))
@@ -367,7 +367,7 @@ def test_stopping_tells_the_worker_first(bench: Bench, listens: bool) -> None:
 
         return await pool.run(bench.assignment(), Stopping())
 
-    with took_at_most(supervision.GRACE + 3):
+    with took_at_most(outcome.GRACE + 3):
         ending = anyio.run(whole)
     assert isinstance(ending, Stopped)
     assert ('"type":"cancel"' in bench.log) == listens
@@ -392,7 +392,7 @@ def test_one_that_is_stopped_while_it_starts_is_ended_too(bench: Bench) -> None:
             await anyio.wait_all_tasks_blocked()
             pool.stop(bench.task, 1)
 
-    with took_at_most(supervision.GRACE + 5):
+    with took_at_most(outcome.GRACE + 5):
         anyio.run(whole)
     assert [type(ending) for ending in endings] == [Stopped]
 
