@@ -3,7 +3,8 @@
 #   make demo                        one research task, from the question to the committed card
 #   make demo Q="…" INPUT=folder     the same with your own question over your own texts
 #   make test                        all tests in their short forms
-#   make prove                       their long forms: kills, failing disks, power cuts, crowds
+#   make prove                       their long forms: kills, failing disks, power cuts, crowds, attacks
+#   make stories                     each story from the shell, killed before each of its lines alone
 #   make lint                        ruff, mypy and the import contracts
 #   make bench                       start-up times and memory
 #   make docs                        the pages that are made from code, and the sessions that pages show
@@ -23,7 +24,7 @@ override Q := $(value Q)
 override INPUT := $(value INPUT)
 export Q INPUT
 
-.PHONY: help setup demo test prove lint bench docs lock clean
+.PHONY: help setup demo test prove stories lint bench docs lock clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -40,7 +41,10 @@ test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS)
 
 prove: $(READY)
-	$(BIN)/python -m pytest -n $(JOBS) -m long
+	$(BIN)/python -m pytest -n $(JOBS) -m long --ignore=tests/stories
+
+stories: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) -m long tests/stories
 
 lint: $(READY)
 	$(BIN)/ruff check .
