@@ -101,7 +101,7 @@ class Finder:
             self._sleep(_POLL)
         return True
 
-    def wait_ended(self, pid: int, patience: float = 1.0) -> None:
+    def wait_ended(self, pid: int, patience: float = 5.0) -> None:
         """Wait for the rest of a process that has put the pen down; nothing depends on it."""
         deadline = self._seconds() + patience
         with suppress(OSError):
