@@ -152,7 +152,9 @@ def draft(target: str, body: str, edit: str = "create", **front: object) -> str:
     return "---\n" + "".join(f"{key}: {json.dumps(value)}\n" for key, value in values.items()) + f"---\n{body}"
 
 
-@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.long)], ids=["a share", "all"])
+@pytest.fixture(
+    params=[False, pytest.param(True, marks=[pytest.mark.long, pytest.mark.timeout(300)])], ids=["a share", "all"]
+)
 def some(request: pytest.FixtureRequest) -> Some:
     """Names of texts: the k-th quarter, so that the quarters together are tried in some place, or all in each place."""
     return lambda k: list(TEXTS) if request.param else list(TEXTS)[k::4]
