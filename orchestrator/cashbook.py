@@ -13,7 +13,7 @@ from ..memory.guard import UnsafeFile, open_beneath
 from ..memory.links import LinkLeadsOut
 from ..memory.workspace import Space
 from .gateway.account import Amount
-from .premises import append_aside, own
+from .premises import Lines, append_in_turn, own
 from .usage import Booking, booking_line, month_names, parse_bookings, place
 
 _TAIL = 256
@@ -41,9 +41,14 @@ class Cashbook:
 
     async def add(self, booking: Booking, now: datetime) -> None:
         """Adds the line, synced when this returns, unless one with its key is there."""
+        await append_in_turn(self.due(booking, now))
+
+    def due(self, booking: Booking, now: datetime) -> Lines:
+        """The line that is to be added, and to which file; none if one with its key is there."""
         self._read_on()
-        if booking.key not in self._tasks.get(booking.task, {}):
-            await append_aside(place(self._space, now), booking_line(self._space, booking, now))
+        if booking.key in self._tasks.get(booking.task, {}):
+            return ()
+        return ((place(self._space, now), booking_line(self._space, booking, now)),)
 
     def of_task(self, task: str) -> Sequence[Booking]:
         """What was booked for a task so far, its reviews included."""

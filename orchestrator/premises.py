@@ -14,6 +14,9 @@ from ..memory.guard import leads_straight
 from ..memory.links import LinkLeadsOut, real_path
 from ..memory.workspace import Space, Workspace
 
+Lines = Sequence[tuple[Path, str]]
+"""Lines to add, each with its file."""
+
 
 def own(space: Space, path: str) -> Path:
     """The real place of a path below staging/ or logs/, which need not exist; raises LinkLeadsOut naming the link."""
@@ -49,9 +52,19 @@ async def append_aside(path: Path, line: str) -> None:
 
     Threads that sync different files at the same time wait for the disk together, not one after the other.
     """
-    import anyio.to_thread  # commands that only read come here, too, and do without
+    await append_in_turn(((path, line),))
 
-    await anyio.to_thread.run_sync(append_line, path, line)
+
+async def append_in_turn(lines: Lines) -> None:
+    """The same for several files: each line is on the disk before the next one is written."""
+    import anyio.to_thread
+
+    def append() -> None:
+        for path, line in lines:
+            append_line(path, line)
+
+    if lines:
+        await anyio.to_thread.run_sync(append)
 
 
 async def sync_aside(paths: Iterable[Path]) -> None:

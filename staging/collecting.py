@@ -3,7 +3,8 @@
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from ..memory.files import is_tmp
 from ..memory.guard import UnsafeFile, list_beneath, read_beneath
@@ -60,7 +61,7 @@ class _Reader:
         self._folder = folder
         self._prefix = f"{attempt}/drafts/"
         self._left = MAX_TOTAL
-        self._refused = dict(_refused_names(names))
+        self._refused = _refused(tuple(names))
 
     def is_draft(self, name: str) -> bool:
         return name.endswith(".md") and name not in self._refused
@@ -131,6 +132,12 @@ def _names(folder: TaskFolder, attempt: int) -> tuple[str, ...]:
     listed = list_beneath(folder.drafts(attempt), max_files=MAX_ENTRIES)
     names = [name for name in listed if not is_tmp(name)]  # what a worker was writing when it was ended
     return tuple(sorted(names, key=lambda name: (not name.endswith(".md"), name.startswith("."), name)))
+
+
+@lru_cache(maxsize=64)
+def _refused(names: tuple[str, ...]) -> Mapping[str, Finding]:
+    """The names that no draft may have; remembered, since the same few are looked at again and again."""
+    return dict(_refused_names(names))
 
 
 def _refused_names(names: Sequence[str]) -> Iterator[tuple[str, Finding]]:

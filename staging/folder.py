@@ -39,43 +39,49 @@ class TaskFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._places: dict[str, Path] = {}  # those that were asked for: a task asks for few, and often
 
     @property
     def inputs(self) -> Path:
-        return self.path / "inputs"
+        return self._place("inputs")
 
     @property
     def sheet_file(self) -> Path:
-        return self.path / "task.md"
+        return self._place("task.md")
 
     @property
     def run_journal(self) -> Path:
-        return self.path / "run.jsonl"
+        return self._place("run.jsonl")
 
     @property
     def review_file(self) -> Path:
-        return self.path / "review.md"
+        return self._place("review.md")
 
     @property
     def report_file(self) -> Path:
-        return self.path / "report.md"
+        return self._place("report.md")
 
     def attempt(self, number: int) -> Path:
-        return self.path / str(number)
+        return self._place(str(number))
 
     def drafts(self, number: int) -> Path:
-        return self.attempt(number) / "drafts"
+        return self._place(f"{number}/drafts")
 
     def work(self, number: int) -> Path:
         """Where commands of an attempt ran."""
-        return self.attempt(number) / "work"
+        return self._place(f"{number}/work")
 
     def transcript(self, number: int) -> Path:
-        return self.attempt(number) / "transcript.jsonl"
+        return self._place(f"{number}/transcript.jsonl")
 
     def review(self, number: int, k: int) -> Path:
         """The k-th conversation with a reviewing model about drafts of an attempt."""
-        return self.attempt(number) / f"review-{k}.jsonl"
+        return self._place(f"{number}/review-{k}.jsonl")
+
+    def _place(self, name: str) -> Path:
+        if name not in self._places:
+            self._places[name] = self.path / name
+        return self._places[name]
 
     def reviews(self, number: int) -> tuple[int, ...]:
         """The numbers of those that are there, in order."""

@@ -20,7 +20,7 @@ from ...memory.problem import Problem
 from ...memory.workspace import Space, Workspace
 from ...staging.folder import SheetUnreadable, TaskFolder, TaskSheet
 from ..errors import AmbiguousId, NoSuchDraft, NoSuchTask
-from ..premises import own
+from ..premises import Lines, own
 from .events import DraftEvent, Event, Rebuilt, TaskAdded
 from .journal import Entry, Journal, Reading
 from .plan import DraftState, TaskState, replay, step
@@ -79,10 +79,10 @@ class Dossier:
         size = now.size + now.journal.append(event)
         return replace(now.knowing(event), size=size).refreshed()
 
-    async def happened_aside(self, event: Event) -> "Dossier":
+    async def happened_aside(self, event: Event, first: Lines = ()) -> "Dossier":
         """The same, and others go on while it is waited for the disk; what they add meanwhile is in it, too."""
         now = self.refreshed()
-        size = now.size + await now.journal.append_aside(event)
+        size = now.size + await now.journal.append_aside(event, first)
         return replace(now.knowing(event), size=size).refreshed()
 
     def refreshed(self) -> "Dossier":

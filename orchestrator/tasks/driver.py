@@ -25,6 +25,7 @@ from ...staging.verdict import Escalated, moved_on
 from ...subagents.definition import AgentDefinition
 from ..commit import Scribe, Written
 from ..gateway.account import Account
+from ..premises import Lines
 from ..results import TaskStatus
 from ..review.judge import REVIEWER, Appointed, Judge, judged_by
 from ..review.reviewer import CHECKS, Examined, Reviewer
@@ -57,9 +58,9 @@ class _Running:
     dossier: Dossier
     at_work: AtWork = field(default_factory=AtWork)
 
-    async def happened(self, event: Event) -> None:
+    async def happened(self, event: Event, first: Lines = ()) -> None:
         with anyio.CancelScope(shield=True):  # what is told to the journal is known here, whoever gives up meanwhile
-            self.dossier = await self.dossier.happened_aside(event)
+            self.dossier = await self.dossier.happened_aside(event, first)
 
     def refresh(self) -> None:
         self.dossier = self.dossier.refreshed()
@@ -317,9 +318,7 @@ class Driver:
         crashed = None if isinstance(event, AttemptLost) else isinstance(event, AttemptFailed) and event.again
         self._workshop.gate.ended(task.dossier.task, crashed=crashed, reason=getattr(event, "reason", ""))
         booking = attempt_booking(task.dossier, event.attempt, getattr(event, "seconds", 0.0), spent)
-        with anyio.CancelScope(shield=True):
-            await self._workshop.cashbook(task.dossier.space).add(booking, self._clock.now())
-            await task.happened(event)
+        await task.happened(event, self._workshop.cashbook(task.dossier.space).due(booking, self._clock.now()))
         if isinstance(event, AttemptFailed):
             self._say(task.dossier, f"attempt {event.attempt} failed: {event.reason}")
 

@@ -27,7 +27,7 @@ from ...memory.problem import Problem
 from ...memory.wording import in_words, key_of
 from ...staging.finding import Finding
 from ...staging.verdict import VerdictUnreadable, parse_verdict, verdict_json
-from ..premises import append_aside, append_line
+from ..premises import Lines, append_in_turn, append_line
 from .events import AttemptEvent, DraftEvent, Event, Judged, Rebuilt, TaskEvent
 
 VERSION = 1
@@ -76,10 +76,10 @@ class Journal:
         append_line(self.path, line, sync=sync)
         return len(line.encode()) + 1
 
-    async def append_aside(self, event: Event) -> int:
-        """The same, without keeping others waiting."""
+    async def append_aside(self, event: Event, first: Lines = ()) -> int:
+        """The same, without keeping others waiting; lines of other files that have to be on the disk go `first`."""
         line = event_line(event, self.clock.now())
-        await append_aside(self.path, line)
+        await append_in_turn((*first, (self.path, line)))
         return len(line.encode()) + 1
 
     def grown(self, size: int) -> bool:

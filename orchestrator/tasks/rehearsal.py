@@ -15,6 +15,7 @@ from ...memory.workspace import Space, Workspace
 from ...staging.folder import TaskFolder, TaskSheet, look_at_inputs
 from ...staging.policy import Stage, stages
 from ..commit import Foreseen, Scribe
+from ..premises import Lines
 from ..results import TaskView
 from ..settings.models import judges
 from ..settings.redact import Known
@@ -38,7 +39,7 @@ class Unwritten(Journal):
         self.added.append(event)
         return 0
 
-    async def append_aside(self, event: Event) -> int:
+    async def append_aside(self, event: Event, first: Lines = ()) -> int:
         return self.append(event)
 
     def grown(self, size: int) -> bool:

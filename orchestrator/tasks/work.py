@@ -22,7 +22,7 @@ from ...subagents.sandbox.level import check_confined
 from ..commit import Scribe
 from ..door import INSIST, refuse
 from ..errors import BadRequest
-from ..gateway.account import Account
+from ..gateway.account import Account, Caps
 from ..premises import own
 from ..requests import DelegateRequest
 from ..results import DelegateResult, TaskView
@@ -92,6 +92,7 @@ class Work:
         self._stop = stop
         self._made = made
         self._reviewers: dict[str, Reviewer] = {}
+        self._known_caps: dict[float | None, tuple[Caps, float]] = {}
 
     async def delegate(self, request: DelegateRequest) -> DelegateResult:
         space = self._workspace.space(request.client)
@@ -305,11 +306,17 @@ class Work:
 
     def _account(self, dossier: Dossier, agent: AgentId) -> Account:
         """On whose account an agent works for a task; what its earlier attempts cost counts."""
-        limits, budget = self._workspace.settings.limits, dossier.state.budget_usd
-        own, raised = self._setup.caps, self._force.raised
-        caps = caps_in_force(limits, own, raised=raised, budget_usd=budget)
         spent = self._workshop.cashbook(dossier.space).spent_on(dossier.task)
-        return Account(dossier.space.client, dossier.task, agent, caps, spent, ceiling(limits, own, raised=raised))
+        caps, most = self._caps(dossier.state.budget_usd)
+        return Account(dossier.space.client, dossier.task, agent, caps, spent, most)
+
+    def _caps(self, budget: float | None) -> tuple[Caps, float]:
+        """The caps of a task with this budget of its own, and the most that it could be given; once for each budget."""
+        if budget not in self._known_caps:
+            limits, own, raised = self._workspace.settings.limits, self._setup.caps, self._force.raised
+            caps = caps_in_force(limits, own, raised=raised, budget_usd=budget)
+            self._known_caps[budget] = caps, ceiling(limits, own, raised=raised)
+        return self._known_caps[budget]
 
     def _judging(self, dossier: Dossier) -> Appointed:
         """Who judges: with the task's own model, unless the reviewer's definition names another one."""
