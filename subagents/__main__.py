@@ -14,11 +14,11 @@ def main(arguments: list[str]) -> int:
 
             return guard(int(fd))
         case ["--order", text]:
-            from onepen.subagents.launch import become, planned
+            from onepen.subagents.launch import become, prepare
             from onepen.subagents.order import Order
             from onepen.subagents.sandbox.level import probe
 
-            return become(planned(Order.decode(text.encode())), probe())
+            return become(prepare(Order.decode(text.encode())), probe())
         case _:
             from onepen.subagents.worker import main
 

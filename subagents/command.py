@@ -5,7 +5,6 @@ with everything it began. A process that has ended is looked at without reaping 
 number can't be a stranger's before that.
 """
 
-import ctypes
 import os
 import selectors
 import signal
@@ -18,6 +17,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
+from .kin import die_with_parent
 from .printed import Printed
 from .sandbox import landlock, seccomp
 from .sandbox.filter import Instruction, Kernel
@@ -30,7 +30,6 @@ MOST_PRINTED = 64 << 20
 _CHUNK = 65_536
 _POLL = 0.05  # seconds between two looks whether it has ended, where something else still holds its pipes
 _LOOK = 0.5  # seconds between two looks at how full its folder is
-_PR_SET_PDEATHSIG = 1
 
 Cut = Literal["", "time", "output", "space"]
 """Why a command was ended before it had ended by itself."""
@@ -73,7 +72,7 @@ def run_command(
         stderr=subprocess.PIPE,
         bufsize=0,
         start_new_session=True,
-        preexec_fn=partial(_hold, together(), landlock.version()),
+        preexec_fn=partial(_hold, os.getpid(), together(), landlock.version()),
     )
     assert child.stdout is not None and child.stderr is not None
     ran = Ran()
@@ -162,13 +161,13 @@ def together() -> tuple[Instruction, ...]:
     return keeps_together(kernel) if sys.platform == "linux" and kernel.can and seccomp.offered() else ()
 
 
-def _hold(group: Sequence[Instruction], scopes: int) -> None:
+def _hold(parent: int, group: Sequence[Instruction], scopes: int) -> None:
     """In the child: whatever ends the worker ends its command, which can't end the worker, and can't get away from it.
 
-    See prctl(2), landlock(7). This is on top of what the worker itself is held to.
+    See landlock(7). This is on top of what the worker itself is held to.
     """
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        die_with_parent(parent)
     if group:
         seccomp.no_new_privileges()
         landlock.set_apart(scopes)

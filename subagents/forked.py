@@ -19,7 +19,7 @@ class ForkedChild(Child):
         super().__init__(stdin, stdout, stderr)
         self._lead = lead
         self._closed = False
-        self._gone = anyio.Event()
+        self._cleared = anyio.Event()
         self._status = -signal.SIGKILL.value
         self._left = 0
         self.pid: int | None = None
@@ -30,7 +30,7 @@ class ForkedChild(Child):
             await self._hear()
 
     async def left_something(self) -> bool:
-        await self._until_gone()
+        await self._until_cleared()
         return self._left > 0
 
     async def end(self, grace: float) -> None:
@@ -44,7 +44,7 @@ class ForkedChild(Child):
         """Wait until nothing of it is there; the server kills what is, and is not waited for for ever."""
         if not self._closed:
             self._signal(signal.SIGKILL)
-            await self._until_gone()
+            await self._until_cleared()
             self.kill()
         return self._status
 
@@ -56,9 +56,9 @@ class ForkedChild(Child):
             self._close_pipes()
             self._has_ended()
 
-    async def _until_gone(self) -> None:
+    async def _until_cleared(self) -> None:
         with anyio.move_on_after(FINISH_SECONDS):
-            while not self._gone.is_set():
+            while not self._cleared.is_set():
                 await self._hear()
 
     async def _hear(self) -> None:
@@ -79,17 +79,17 @@ class ForkedChild(Child):
                 self._has_ended()
             case "refused":
                 self.refused = word.text
-                self._left_nothing(0)
+                self._is_cleared(0)
             case _:
-                self._left_nothing(word.value)
+                self._is_cleared(word.value)
 
     @property
     def _lost(self) -> Word:
-        return Word("refused", text="the fork server has ended") if self.pid is None else Word("gone")
+        return Word("refused", text="the fork server has ended") if self.pid is None else Word("cleared")
 
-    def _left_nothing(self, left: int) -> None:
+    def _is_cleared(self, left: int) -> None:
         self._left = left
-        self._gone.set()
+        self._cleared.set()
         self._has_ended()
 
     def _signal(self, number: signal.Signals) -> None:

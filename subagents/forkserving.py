@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from .kin import end_all, strike, take_in_orphans
-from .launch import Plan, launch, planned
+from .launch import Prepared, launch, prepare
 from .order import DESCRIPTORS, LARGEST, Order, Word
 from .sandbox import confine
 from .sandbox.level import Level, probe
@@ -27,10 +27,11 @@ from .sandbox.level import Level, probe
 _LOOK_SECONDS = 1.0
 """How often it looks for children that it didn't fork, as long as there are workers."""
 _CLEAR_SECONDS = 0.002
+"""Between two looks whether anything is left of a worker that has exited."""
 _PATIENCE_SECONDS = 2.0
 """How long the end of one worker waits for strangers: they may be another's, who goes on making them."""
 _AGAIN_SECONDS = 0.1
-_LAST_SECONDS = 60.0
+"""Between two tries to fork where there was no room for one process more."""
 _ORDERS_AT_ONCE = 32
 
 
@@ -39,11 +40,11 @@ _NEEDED = ("onepen.subagents.worker", "onepen.subagents.running", "rapidfuzz.fuz
 
 
 @dataclass
-class _Hand:
+class _Worker:
     """A worker by its lead; `pid` is None until it was forked."""
 
     lead: socket.socket
-    plan: Plan
+    prepared: Prepared
     files: tuple[int, ...]
     pid: int | None = None
     ended: float | None = None
@@ -86,10 +87,10 @@ class _Server:
         self._orders = orders
         self._pid = os.getpid()
         self._level = level
-        self._hands: dict[int, _Hand] = {}  # by the descriptor of its lead
-        self._running: dict[int, _Hand] = {}  # by process id
-        self._queue: deque[_Hand] = deque()
-        self._clearing: list[_Hand] = []
+        self._workers: dict[int, _Worker] = {}  # by the descriptor of its lead
+        self._running: dict[int, _Worker] = {}  # by process id
+        self._queue: deque[_Worker] = deque()
+        self._clearing: list[_Worker] = []
         self._looked = time.monotonic()
         self._strangers = False
         self._poll = select.epoll()
@@ -106,7 +107,7 @@ class _Server:
         while self._turn():
             pass
         signal.set_wakeup_fd(-1)
-        return 0 if end_all(_LAST_SECONDS) else 1
+        return 0 if end_all() else 1
 
     def _turn(self) -> bool:
         """Wait for something to do and do it; False when this is the end."""
@@ -119,8 +120,8 @@ class _Server:
             elif fd == self._wake:
                 with suppress(BlockingIOError):
                     os.read(fd, 1 << 12)
-            elif fd in self._hands:
-                self._hear(self._hands[fd])
+            elif fd in self._workers:
+                self._hear(self._workers[fd])
         self._reap()
         self._start_queued()
         self._clear()
@@ -151,10 +152,10 @@ class _Server:
                 for file in files:
                     os.close(file)
                 continue
-            hand = _Hand(socket.socket(fileno=files[-1]), planned(Order.decode(data)), tuple(files[:-1]))
-            self._hands[hand.lead.fileno()] = hand
-            self._poll.register(hand.lead, select.EPOLLIN)
-            self._queue.append(hand)
+            worker = _Worker(socket.socket(fileno=files[-1]), prepare(Order.decode(data)), tuple(files[:-1]))
+            self._workers[worker.lead.fileno()] = worker
+            self._poll.register(worker.lead, select.EPOLLIN)
+            self._queue.append(worker)
         return True
 
     def _start_queued(self) -> None:
@@ -163,48 +164,48 @@ class _Server:
                 return
             self._queue.popleft()
 
-    def _start(self, hand: _Hand) -> bool:
+    def _start(self, worker: _Worker) -> bool:
         """Fork a worker; False if there is no room for one more right now."""
         try:
             pid = os.fork()
         except OSError:  # the user's or the system's limit of processes: others are going to end
             if self._running:
                 return False
-            hand.say(Word("refused", text="no process can be forked"))
-            self._forget(hand)
+            worker.say(Word("refused", text="no process can be forked"))
+            self._forget(worker)
             return True
         if pid == 0:
             gc.enable()
-            launch(hand.plan, hand.files, self._pid, self._level)
-        for file in hand.files:
+            launch(worker.prepared, worker.files, self._pid, self._level)
+        for file in worker.files:
             os.close(file)
-        hand.files = ()
-        hand.pid = pid
-        self._running[pid] = hand
-        hand.say(Word("started", pid))
+        worker.files = ()
+        worker.pid = pid
+        self._running[pid] = worker
+        worker.say(Word("started", pid))
         return True
 
-    def _hear(self, hand: _Hand) -> None:
+    def _hear(self, worker: _Worker) -> None:
         """What is said over a worker's lead; one that was let go of ends all that belongs to it."""
         try:
-            data = hand.lead.recv(LARGEST, socket.MSG_DONTWAIT)
+            data = worker.lead.recv(LARGEST, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return
         except OSError:
             data = b""
         if not data:
-            self._poll.unregister(hand.lead)
-            hand.heard = False
-        if hand.pid is None:
+            self._poll.unregister(worker.lead)
+            worker.heard = False
+        if worker.pid is None:
             if not data:
-                self._queue.remove(hand)
-                self._forget(hand)
-        elif hand.ended is None:
+                self._queue.remove(worker)
+                self._forget(worker)
+        elif worker.ended is None:
             number = Word.decode(data).value if data else signal.SIGKILL
             try:
-                os.killpg(hand.pid, number)
+                os.killpg(worker.pid, number)
             except ProcessLookupError:  # it has no session of its own yet
-                os.kill(hand.pid, number)
+                os.kill(worker.pid, number)
 
     # -- ends ----------------------------------------------------------------------------------------------------------
 
@@ -216,11 +217,11 @@ class _Server:
                 return
             if pid == 0:
                 return
-            hand = self._running.pop(pid, None)
-            if hand is not None:
-                hand.ended = time.monotonic()
-                hand.say(Word("exited", os.waitstatus_to_exitcode(status)))
-                self._clearing.append(hand)
+            worker = self._running.pop(pid, None)
+            if worker is not None:
+                worker.ended = time.monotonic()
+                worker.say(Word("exited", os.waitstatus_to_exitcode(status)))
+                self._clearing.append(worker)
 
     def _clear(self) -> None:
         """Kill what workers have left, and say of each that has ended when nothing of it is there any more."""
@@ -230,20 +231,20 @@ class _Server:
         self._looked = now
         struck = strike(self._running)
         self._strangers = struck > 0
-        for hand in tuple(self._clearing):
-            hand.left = max(hand.left, struck)
-            if not struck or (hand.ended is not None and now - hand.ended > _PATIENCE_SECONDS):
-                hand.say(Word("gone", hand.left))
-                self._clearing.remove(hand)
-                self._forget(hand)
+        for worker in tuple(self._clearing):
+            worker.left = max(worker.left, struck)
+            if not struck or (worker.ended is not None and now - worker.ended > _PATIENCE_SECONDS):
+                worker.say(Word("cleared", worker.left))
+                self._clearing.remove(worker)
+                self._forget(worker)
 
-    def _forget(self, hand: _Hand) -> None:
-        del self._hands[hand.lead.fileno()]
-        if hand.heard:  # closing is not enough: a worker that was just forked may hold it, too, for a moment
-            self._poll.unregister(hand.lead)
-        for file in hand.files:
+    def _forget(self, worker: _Worker) -> None:
+        del self._workers[worker.lead.fileno()]
+        if worker.heard:  # closing is not enough: a worker that was just forked may hold it, too, for a moment
+            self._poll.unregister(worker.lead)
+        for file in worker.files:
             os.close(file)
-        hand.lead.close()
+        worker.lead.close()
 
 
 def _received(orders: socket.socket) -> tuple[bytes, list[int]]:

@@ -13,9 +13,12 @@ from contextlib import suppress
 
 from .libc import libc
 
+LAST_SECONDS = 60.0
+"""How long the last processes may take to end: what hangs in the kernel is not waited for for ever."""
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_MOST = 1 << 16
+_PIECE = 1 << 16  # bytes of a file of /proc that are read at once
 
 
 def take_in_orphans() -> None:
@@ -62,7 +65,7 @@ def strike(spared: Collection[int]) -> int:
     return len(strangers)
 
 
-def end_all(seconds: float) -> bool:
+def end_all(seconds: float = LAST_SECONDS) -> bool:
     """Kill all descendants of this process, which takes in orphans; whether none is left after `seconds` at most."""
     deadline = time.monotonic() + seconds
     pause = 0.0005
@@ -104,7 +107,7 @@ def _read(path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         data = b""
-        while part := os.read(fd, _MOST):
+        while part := os.read(fd, _PIECE):
             data += part
         return data
     finally:

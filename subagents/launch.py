@@ -21,8 +21,8 @@ _MOST_DESCRIPTORS = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What becomes of a process: made of an order before the fork, so that no worker has to make it.
+class Prepared:
+    """An order as a process carries it out: made of it before the fork, so that no worker has to make it.
 
     `environment` is None where the process has it already.
     """
@@ -32,16 +32,16 @@ class Plan:
     confinement: Confinement | None
 
 
-def planned(order: Order) -> Plan:
-    """For a process with the environment of this one."""
-    return Plan(
+def prepare(order: Order) -> Prepared:
+    """For a process that is going to have the environment of this one, as one forked by it has."""
+    return Prepared(
         order.program,
         None if os.environ == order.environment else order.environment,
         None if order.confinement is None else Confinement.from_dict(order.confinement),
     )
 
 
-def launch(plan: Plan, files: Sequence[int], parent: int, level: Level) -> NoReturn:
+def launch(prepared: Prepared, files: Sequence[int], parent: int, level: Level) -> NoReturn:
     """Called in a process that was just forked by `parent`: never returns, and nothing of its caller runs again.
 
     `files` are its stdin, stdout and stderr; all other descriptors are closed.
@@ -55,7 +55,7 @@ def launch(plan: Plan, files: Sequence[int], parent: int, level: Level) -> NoRet
         signal.set_wakeup_fd(-1)
         os.closerange(_FIRST_OTHER, _MOST_DESCRIPTORS)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        status = become(plan, level)
+        status = become(prepared, level)
     except BaseException:  # noqa: BLE001 - the worker's outer edge: what is above on the stack is the server's
         import traceback
 
@@ -66,27 +66,27 @@ def launch(plan: Plan, files: Sequence[int], parent: int, level: Level) -> NoRet
         os._exit(status)
 
 
-def become(plan: Plan, level: Level) -> int:
+def become(prepared: Prepared, level: Level) -> int:
     """Close this process in as far as `level` goes, and be the worker or the program to its end; the exit status."""
-    if plan.environment is not None:
+    if prepared.environment is not None:
         os.environ.clear()
-        os.environ.update(plan.environment)
-    if plan.confinement is not None:
+        os.environ.update(prepared.environment)
+    if prepared.confinement is not None:
         try:
-            confine(plan.confinement, level)
+            confine(prepared.confinement, level)
         except SandboxFailed as e:
             print(e.message, file=sys.stderr)  # noqa: T201
             return NOT_STARTED
-    if not plan.program:
+    if not prepared.program:
         from .worker import main
 
         return main()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and a program would inherit that
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvp(plan.program[0], plan.program)
+        os.execvp(prepared.program[0], prepared.program)
     except OSError as e:
-        print(f"{plan.program[0]}: could not be started: {e.strerror}", file=sys.stderr)  # noqa: T201
+        print(f"{prepared.program[0]}: could not be started: {e.strerror}", file=sys.stderr)  # noqa: T201
         return NOT_STARTED
 
 

@@ -1,8 +1,8 @@
 """What the fork server is asked for and what it says, one JSON object a packet.
 
 An order comes over the server's socket, with four descriptors: the worker's stdin, stdout and stderr, and a socket for
-this one worker, its lead. Over the lead the server says `started`, `exited` and `gone`, and is told `signal`. A lead
-that is let go of ends the worker and whatever it started.
+this one worker, its lead. Over the lead the server says `started`, `exited` and `cleared`, or `refused`, and is told
+`signal`. A lead that is let go of ends the worker and whatever it started.
 """
 
 import json
@@ -41,12 +41,12 @@ class Order:
 class Word:
     """One thing said about a worker.
 
-    started: `value` is its process id; exited: its exit status, negative for a signal; gone: how many processes that it
-    had left were ended, and nothing of it is there any more; refused: it could not be forked, `text` says why; signal:
+    started: `value` is its process id; exited: its exit status, negative for a signal; cleared: nothing of it is there
+    any more, how many processes that it had left were ended; refused: it could not be forked, `text` says why; signal:
     `value` is the number of the signal that its session is to get, SIGKILL for all that belongs to it.
     """
 
-    kind: Literal["started", "exited", "gone", "refused", "signal"]
+    kind: Literal["started", "exited", "cleared", "refused", "signal"]
     value: int = 0
     text: str = field(default="")
 

@@ -11,7 +11,7 @@ GRACE = 2.0
 
 
 @dataclass(frozen=True)
-class Gone:
+class Unreported:
     """The worker won't say more, and has not reported."""
 
 
@@ -29,7 +29,7 @@ class Flood:
     reason: str
 
 
-Outcome = Reported | TimedOut | Stopped | Gone | Refused | Flood
+Outcome = Reported | TimedOut | Stopped | Unreported | Refused | Flood
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def ending_of(outcome: Outcome, remains: Remains, seconds: float) -> Ending:
         return replace(outcome, seconds=seconds)
     exit_code = remains.status if remains.status >= 0 else None
     signal = Signals(-remains.status).name if remains.status < 0 else None
-    if not isinstance(outcome, Gone):
+    if not isinstance(outcome, Unreported):
         return Failed(outcome.reason, exit_code, signal, seconds)
     if remains.not_started is not None:
         return Failed(f"the worker could not be started: {remains.not_started}", None, None, seconds)
@@ -73,4 +73,4 @@ def why_ended(outcome: Outcome) -> str:
         return "its time was up" if outcome.kind == "time" else "it was silent for too long"
     if isinstance(outcome, Stopped):
         return "the attempt was stopped"
-    return "it had closed its stdout" if isinstance(outcome, Gone) else outcome.reason
+    return "it had closed its stdout" if isinstance(outcome, Unreported) else outcome.reason

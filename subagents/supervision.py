@@ -17,16 +17,17 @@ from .ending import Ending, Reported, Stopped, TimedOut
 from .hoard import overfull
 from .host import Host, RequestRefused
 from .messages import well_formed
-from .outcome import GRACE, Flood, Gone, Outcome, Refused, Remains, ending_of, why_ended
+from .outcome import GRACE, Flood, Outcome, Refused, Remains, Unreported, ending_of, why_ended
 from .workerlog import WorkerLog
 
 KILL_GRACE = 1.0
-"""Seconds between SIGTERM and SIGKILL."""
+"""Seconds between SIGTERM and SIGKILL, and for each last thing that is said to a worker or read of it."""
 
 LOOK_SECONDS = 1.0
 """How often what a worker has left is measured; less often where that takes long."""
 
-_PROGRESS = 200
+_PROGRESS = 200  # characters of what a worker says of its progress
+_SHARE = 20  # measuring takes a twentieth of the time at most, however much there is
 _PIECE = 100  # what each piece of noise counts besides its bytes: small ones cost us more than they say
 
 T = TypeVar("T")
@@ -59,7 +60,7 @@ class Supervision:
         self._stop.set()
 
     async def run(self) -> Ending:
-        """Until the attempt is over and its process group has ended."""
+        """Until the attempt is over and nothing of its worker is there; errors of the host pass through."""
         started = anyio.current_time()
         try:
             outcome = await self._supervised()
@@ -128,7 +129,7 @@ class Supervision:
                     if outcome is not None:
                         return outcome
                     silence.deadline = anyio.current_time() + limits.silence
-                return Gone()
+                return Unreported()
             return TimedOut("silence", 0.0)
         except _Flooded:
             return Flood(f"it printed more than {limits.noise_bytes} bytes beside the wire")
@@ -216,7 +217,7 @@ class Supervision:
         works = assignment.commands or bool(assignment.program)
         took = 0.0
         while True:
-            await anyio.sleep(max(LOOK_SECONDS, 20 * took))
+            await anyio.sleep(max(LOOK_SECONDS, _SHARE * took))
             began = anyio.current_time()
             found = overfull(assignment.drafts_folder, limits.draft_files, limits.draft_bytes)
             if works and found is None:  # so many files that others would have to wait

@@ -13,9 +13,6 @@ import socket
 
 from .kin import end_all, take_in_orphans
 
-_SECONDS = 60.0
-"""How long the last processes may take to end: what hangs in the kernel is not waited for for ever."""
-
 
 def guard(fd: int) -> int:
     """Be the warden and the fork server of the process whose socket `fd` is, until it is gone; the exit status."""
@@ -35,7 +32,7 @@ def guard(fd: int) -> int:
     poll.poll()
     os.close(fd)  # an order that comes now must not be taken for one that waits
     os.kill(server, signal.SIGKILL)
-    return 0 if end_all(_SECONDS) else 1
+    return 0 if end_all() else 1
 
 
 def _watched(parent: int) -> int | None:
