@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Literal
 from .kin import die_with_parent
 from .printed import Printed
 from .sandbox import landlock, seccomp
-from .sandbox.filter import Instruction, Kernel
+from .sandbox.filter import Kernel, packed
 from .sandbox.filter import together as keeps_together
 
 SHELL = "/bin/sh"
@@ -155,13 +155,14 @@ def _kill_group(pid: int) -> None:
 
 
 @cache
-def together() -> tuple[Instruction, ...]:
-    """The filter that keeps what a command starts in its group; () where there are none."""
+def together() -> bytes:
+    """The filter that keeps what a command starts in its group; b"" where there are none."""
     kernel = Kernel(os.uname().machine, 0)
-    return keeps_together(kernel) if sys.platform == "linux" and kernel.can and seccomp.offered() else ()
+    can = sys.platform == "linux" and kernel.can and seccomp.offered()
+    return packed(keeps_together(kernel)) if can else b""
 
 
-def _hold(parent: int, group: Sequence[Instruction], scopes: int) -> None:
+def _hold(parent: int, group: bytes, scopes: int) -> None:
     """In the child: whatever ends the worker ends its command, which can't end the worker, and can't get away from it.
 
     See landlock(7). This is on top of what the worker itself is held to.

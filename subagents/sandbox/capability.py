@@ -40,8 +40,9 @@ def kept_for(folders: Iterable[Path], user: int) -> frozenset[int]:
 def drop(kept: frozenset[int]) -> None:
     """Give up all capabilities but these, for ever, also for what is started. Raises OSError."""
     for number in range(_MOST):
-        if number not in kept:
-            libc().prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)  # without CAP_SETPCAP there is nothing to drop from
+        # Behind the last one there is nothing to drop, and without CAP_SETPCAP there is nothing that counts.
+        if number not in kept and libc().prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) != 0:
+            break
     libc().prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
     if not kept:
         libc().prctl(_PR_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0)

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import SubagentFault
 from . import capability, cgroup, folders, landlock, seccomp
 from .confinement import Confinement, exposed
-from .filter import packed, program
+from .filter import code
 from .level import Level
 from .limits import limit
 
@@ -55,7 +55,7 @@ def confine(confinement: Confinement, level: Level) -> None:
         if level.landlock or level.seccomp:
             capability.drop(capability.kept_for(_own(confinement), os.getuid()))
         if level.seccomp:
-            seccomp.install(program(level.kernel, commands=confinement.commands, pid=os.getpid()))
+            seccomp.install(code(level.kernel, commands=confinement.commands, pid=os.getpid()))
     except OSError as e:
         raise SandboxFailed(level.kind, e.strerror or str(e)) from e
 
@@ -69,7 +69,7 @@ def rehearse(level: Level) -> None:
         confinement = Confinement(commands=commands)
         tuple(_rules(confinement))
         if level.seccomp:
-            packed(program(level.kernel, commands=commands, pid=os.getpid()))
+            code(level.kernel, commands=commands, pid=os.getpid())
 
 
 def _own(confinement: Confinement) -> Iterable[Path]:

@@ -66,8 +66,13 @@ def confinement_of(assignment: Assignment) -> Confinement:
 
 def exposed(readable: Iterable[Path], confinement: Confinement) -> tuple[Path, Path] | None:
     """A folder of the system that holds a private one, and that one; both sides without links."""
-    places = [(path, set(path.parents) | {path}) for path in confinement.private]
-    return next(((folder, path) for folder in readable for path, above in places if folder in above), None)
+    places = [(f"{path}/", path) for path in confinement.private]
+    for folder in readable:
+        beginning = f"{folder}".rstrip("/") + "/"
+        for text, path in places:
+            if text.startswith(beginning):
+                return folder, path
+    return None
 
 
 def private(space: Path) -> tuple[Path, ...]:

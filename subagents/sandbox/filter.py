@@ -10,6 +10,7 @@ import errno
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from .calls import ATTRIBUTES, COMMANDS, FILES, MEMORY, NEWEST, SELF, TOUCHES, numbers
 
@@ -34,11 +35,15 @@ _IOCTLS = (0x5401, 0x5402, 0x5403, 0x5404, 0x540F, 0x5410, 0x5413, 0x541B, 0x542
 _FCNTLS = (*range(8), 9, 12, 13, 14, 36, 37, 38, 1030, 1031, 1032, 1033, 1034)
 _PRCTLS = (1, 2, 3, 4, 15, 16, 21, 22, 23, 24, 27, 29, 30, 36, 37, 38, 39, 42, 47, 52, 53, 0x53564D41)
 _UNIX, _STREAM = 1, 1
+_SCOPES = 6  # the version of Landlock that knows whom a process may signal
 _O_TRUNC, _O_ACCMODE = 0x200, 3
 
 Instruction = tuple[int, int, int, int]
 """What to do, where to jump if true, if false (counted from the next one), and a number."""
 Block = tuple[Instruction, ...]
+_LAYOUT = struct.Struct("=HBBI")
+SIZE = _LAYOUT.size
+"""Bytes of an instruction, as the kernel has it."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +88,26 @@ def together(kernel: Kernel) -> tuple[Instruction, ...]:
     return (*leave, _answer(DENY), _answer(ALLOW))
 
 
+def code(kernel: Kernel, *, commands: bool, pid: int) -> bytes:
+    """The filter of a worker as the kernel takes it; where it doesn't depend on the process it is made once."""
+    return _code(kernel, commands, pid if kernel.landlock < _SCOPES else 0)
+
+
+@cache
+def _code(kernel: Kernel, commands: bool, pid: int) -> bytes:
+    return packed(program(kernel, commands=commands, pid=pid))
+
+
 def packed(instructions: Sequence[Instruction]) -> bytes:
     """As the kernel takes it: `struct sock_filter`, one after the other."""
-    return b"".join(struct.pack("=HBBI", *one) for one in instructions)
+    return b"".join(_LAYOUT.pack(*one) for one in instructions)
 
 
 def _judged(landlock: int, commands: bool, pid: int) -> dict[str, Block]:
     """Calls that aren't simply let through or denied, each with what decides."""
-    alone = _only(0, (0, pid))
+    alone = _only(0, (0,))  # itself, by the number that stands for it
     # With Landlock's scope of signals the kernel itself lets a worker reach its own domain only.
-    signals = (_answer(ALLOW),) if commands or landlock >= 6 else _only(0, (pid,))
+    signals = (_answer(ALLOW),) if commands or landlock >= _SCOPES else _only(0, (pid,))
     calls: dict[str, Block] = {
         "clone": _without(0, _APART) if commands else _thread(),
         "clone3": (_answer(MISSING),),  # its flags lie behind a pointer; libraries fall back to clone
@@ -114,9 +129,9 @@ def _judged(landlock: int, commands: bool, pid: int) -> dict[str, Block]:
             "sendto": (*_require(4, 0), *_require(4, 0, upper=True), _answer(ALLOW)),
             "mknod": _only(1, (0o010000,), 0o170000),
             "mknodat": _only(2, (0o010000,), 0o170000),
-            "setpriority": (*_require(0, 0), *_only(1, (0, pid))),
+            "setpriority": (*_require(0, 0), *_only(1, (0,))),
         }
-        if landlock >= 6:
+        if landlock >= _SCOPES:
             calls |= dict.fromkeys(("pidfd_open", "pidfd_send_signal"), (_answer(ALLOW),))
     return calls
 

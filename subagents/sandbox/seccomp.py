@@ -2,10 +2,9 @@
 
 import ctypes
 import os
-from collections.abc import Sequence
 
 from ..libc import libc
-from .filter import Instruction, packed
+from .filter import SIZE
 
 _PR_GET_SECCOMP, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _FILTER = 21, 22, 38, 2
 
@@ -25,10 +24,9 @@ def no_new_privileges() -> None:
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def install(instructions: Sequence[Instruction]) -> None:
-    """Put the filter in force; raises OSError."""
-    code = packed(instructions)
-    _prctl(_PR_SET_SECCOMP, _FILTER, ctypes.byref(_Program(len(instructions), code)))
+def install(code: bytes) -> None:
+    """Put a filter in force, as `packed` makes it; raises OSError."""
+    _prctl(_PR_SET_SECCOMP, _FILTER, ctypes.byref(_Program(len(code) // SIZE, code)))
 
 
 def _prctl(*arguments: object) -> None:

@@ -127,7 +127,7 @@ def test_a_pair_of_connected_sockets_is_all_there_is(kernel: Kernel) -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_limits_and_places_of_others_are_not_touched(kernel: Kernel) -> None:
     for name in ("prlimit64", "sched_setaffinity"):
-        assert answer(kernel, name, 0) == answer(kernel, name, 42) == ALLOW
+        assert answer(kernel, name, 0) == ALLOW
         assert answer(kernel, name, OTHER) == DENY
 
 
