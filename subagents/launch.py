@@ -75,7 +75,7 @@ def become(prepared: Prepared, level: Level) -> int:
         try:
             confine(prepared.confinement, level)
         except SandboxFailed as e:
-            print(e.message, file=sys.stderr)  # noqa: T201
+            print(e, file=sys.stderr)  # noqa: T201
             return NOT_STARTED
     if not prepared.program:
         from .worker import main

@@ -83,7 +83,7 @@ class ProcessPool:
         try:
             child = await self._start(program, assignment)
         except (NoSandbox, SandboxFailed) as e:
-            return Failed(e.message, None, None, 0.0)
+            return Failed(str(e), None, None, 0.0)
         except OSError as e:
             name = (program or OWN)[0]
             return Failed(f"{name}: the worker could not be started: {e.strerror}", None, None, 0.0)

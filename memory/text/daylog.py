@@ -7,7 +7,7 @@ comes twice in autumn sorts right.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -23,7 +23,6 @@ _BREAK = re.compile(r"[ \t]*(?:\r\n|[\n\r\v\f\x85\u2028\u2029])+[ \t]*")
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_DAY_FILE = re.compile(r"(?:.*/)?memory/(\d{4}-\d\d-\d\d)\.md")
 SEAL_VERSION = 1
 
 
@@ -55,15 +54,6 @@ def day_file(day: date) -> str:
     return f"memory/{day.isoformat()}.md"
 
 
-def day_of(path: str) -> date | None:
-    """The day of a log's path; None if the path is no day log's."""
-    match = _DAY_FILE.fullmatch(path)
-    try:
-        return date.fromisoformat(match[1]) if match else None
-    except ValueError:
-        return None
-
-
 def log_line(now: datetime, kind: str, text: str) -> str:
     """The line to append, its newline included; line ends in the text become " / ".
 
@@ -89,11 +79,6 @@ def parse_day(text: str) -> tuple[LogLine, ...]:
         if match:
             lines.append(LogLine(number, match[1], match[2], match[3]))
     return tuple(lines)
-
-
-def in_order(day: date, lines: Iterable[LogLine]) -> tuple[LogLine, ...]:
-    """Lines in the order of real time, as they may not be after a merge; equal times keep their order."""
-    return tuple(sorted(lines, key=lambda line: line.moment(day)))
 
 
 @dataclass(frozen=True)

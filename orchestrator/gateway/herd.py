@@ -13,7 +13,7 @@ REASON = "another call that begins alike goes first, so that the server's cache 
 
 
 class Herd:
-    """One for each limit of a server."""
+    """One for each `limit` of models (settings/models.py): what one address and credential has, has one cache, too."""
 
     def __init__(self) -> None:
         self._warmth = Warmth()

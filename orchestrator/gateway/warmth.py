@@ -20,7 +20,9 @@ LIFE = 290.0
 """Seconds from its last use on for which a beginning counts as kept: the API says 300."""
 
 UNKNOWN, KNOWN = 10.0, 60.0
-_MANY = 512
+"""Seconds for which a first call may hold up the others, at a server that may cache nothing and at one that does."""
+
+_MANY = 512  # beginnings, after which those that are no longer kept are forgotten
 
 Beginning = tuple[object, ...]
 """What prompts have in common up to a mark: the model, the tools, and the blocks of the system prompt until there."""

@@ -6,7 +6,6 @@ a draft by the orchestrator, so that no result is lost.
 
 import os
 import stat
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +14,7 @@ import anyio
 from ...memory import files, snapshot
 from ...memory.clock import Clock
 from ...memory.errors import MemoryFault, OnepenError
-from ...memory.fence import Fences, fences_of
+from ...memory.fence import fences_of
 from ...memory.ids import BadTitle, check_title
 from ...memory.target import CardTarget, FileTarget, parse_target
 from ...memory.text.card import EditKind
@@ -26,10 +25,8 @@ from ...staging.draft import DraftImpossible, render_draft
 from ...staging.folder import TaskFolder
 from ...staging.secret import mask
 from ...subagents.definition import AgentDefinition
-from ...subagents.host import Paused
-from ...subagents.messages import Message
 from ...subagents.model import ModelReply, ModelRequest, OnLost
-from ...subagents.pool import Assignment, Ending, Failed, Limits, Reported, RequestRefused, Stopped, TimedOut
+from ...subagents.pool import Assignment, Ending, Failed, Limits, Reported, Stopped, TimedOut
 from ...subagents.prompt import first_message, prefix_sha, system_blocks, tools
 from ..errors import AttemptTaken
 from ..extractive.findings import heading_of
@@ -48,6 +45,7 @@ from .plan import Spawn
 from .stored import stored
 from .transcript import Spent
 from .waiting import SayOfOne, Waiting
+from .workerhost import WorkerHost
 from .workplace import AFRESH, Workplace
 from .workshop import Workshop
 
@@ -55,7 +53,7 @@ ANSWER = "answer.md"
 OVER_BUDGET = 4
 """The exit code of errors that say that a budget is reached."""
 
-_WORDS = 600
+_WORDS = 600  # characters of what a model says as it refuses
 
 
 class Attempt:
@@ -123,7 +121,7 @@ class Attempt:
         # A view of its own: searches run in a thread, and a view is not made for two.
         target = None if assignment.answer else assignment.target
         lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs, target)
-        host = _Host(conversation, lookup, self._say, waiting, self._fences, place)
+        host = WorkerHost(conversation, lookup, self._say, waiting, self._fences, place)
         started = anyio.current_time()
         try:
             try:
@@ -245,50 +243,6 @@ class Attempt:
             files.create_exclusive(_free(folder.drafts(attempt)), raw)
         except (DraftImpossible, MemoryFault) as e:
             self._say(f"the answer could not be made a draft: {e.message}")
-
-
-class _Host:
-    """Answers one worker: its model calls, its searches. `place` is where its commands run, None where none may."""
-
-    def __init__(
-        self,
-        conversation: Conversation,
-        lookup: Lookup,
-        say: SayOfOne,
-        waiting: Waiting,
-        fences: Fences,
-        place: Workplace | None,
-    ) -> None:
-        self._place = place
-        self._conversation = conversation
-        self._lookup = lookup
-        self._say = say
-        self._waiting = waiting
-        self._fences = fences
-        self.refused = False
-
-    async def model(self, delta: tuple[Message, ...], prefix_sha: str, paused: Paused) -> ModelReply:
-        self._waiting.paused = paused
-        try:
-            reply = await self._conversation.reply(delta, prefix_sha)
-        except RequestRefused:
-            self.refused = True  # asking again the same way would be refused again
-            raise
-        if self._place is not None and not self._place.fits(reply):
-            self._conversation.begin_afresh(AFRESH)
-            raise RequestRefused(AFRESH)
-        return reply
-
-    async def tool(self, name: str, input: Mapping[str, object]) -> tuple[str, bool]:  # noqa: A002
-        if name != "search":
-            return f"{name}: the orchestrator has no such tool; it answers search", True
-        content, is_error, shown = await anyio.to_thread.run_sync(self._lookup.tool, input)
-        content = content if is_error else self._fences.around("what was found", content)
-        self._conversation.note_tool(name, input, content, shown)
-        return content, is_error
-
-    def progress(self, text: str) -> None:
-        self._say(text)
 
 
 def _plain_folders(folder: TaskFolder, attempt: int) -> bool:

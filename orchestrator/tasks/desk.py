@@ -23,8 +23,8 @@ from ..review.reviewfile import write_review
 from ..settings.redact import Known
 from ..usage import book
 from ..witness import Witness
+from .booked import attempt_booking, review_bookings
 from .dossier import EVERYWHERE, Dossier, Scope, added, find_draft, find_task
-from .driver import attempt_booking, review_bookings
 from .journal import Entry, Journal
 from .plan import DraftState, replay
 

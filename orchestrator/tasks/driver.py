@@ -7,7 +7,7 @@ A task is seen through by one driver at a time. Whoever wants it to go on meanwh
 the driver at work reads the journal before each decision.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,20 +27,20 @@ from ..commit import Scribe, Written
 from ..gateway.account import Account
 from ..premises import Lines
 from ..results import TaskStatus
-from ..review.judge import REVIEWER, Appointed, Judge, judged_by
+from ..review.judge import Appointed, Judge, judged_by
 from ..review.reviewer import CHECKS, Examined, Reviewer
 from ..review.reviewfile import write_review
 from ..review.ruling import Opinion, ruling
 from ..settings.models import Models
 from ..stop import StopSign
-from ..usage import Booking
 from .attempt import Attempt
 from .atwork import AtWork
+from .booked import attempt_booking, review_bookings
 from .dossier import Dossier
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
 from .plan import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, due
 from .taskstate import TaskState
-from .transcript import Spent, read_transcript, spent_in
+from .transcript import Spent
 from .waiting import Say
 from .workshop import Workshop
 
@@ -330,26 +330,6 @@ class Driver:
         if space.prefix not in self._reviewers:
             self._reviewers[space.prefix] = self._new_reviewer(space)
         return self._reviewers[space.prefix]
-
-
-def attempt_booking(dossier: Dossier, attempt: int, seconds: float, spent: Spent | None = None) -> Booking:
-    """What an attempt cost: by its transcript, unless who saw it through says so."""
-    sheet = dossier.sheet
-    if spent is None:
-        spent = spent_in(read_transcript(dossier.folder.transcript(attempt)))
-    usage, cost = spent.usage, spent.cost_usd
-    return Booking(dossier.task, attempt, sheet.agent, sheet.model, usage, cost, seconds, lost=spent.lost)
-
-
-def review_bookings(dossier: Dossier, attempt: int) -> Iterator[Booking]:
-    """What each review of an attempt's drafts cost, by its conversation."""
-    for k in dossier.folder.reviews(attempt):
-        lines = read_transcript(dossier.folder.review(attempt, k))
-        spent = spent_in(lines)
-        if spent != Spent():
-            model = str(lines[0].get("model", ""))
-            usage, cost, lost = spent.usage, spent.cost_usd, spent.lost
-            yield Booking(dossier.task, attempt, REVIEWER, model, usage, cost, role="review", k=k, lost=lost)
 
 
 async def _within(work: Awaitable[T], otherwise: Callable[[Exception], T]) -> T:

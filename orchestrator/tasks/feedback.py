@@ -9,7 +9,7 @@ from .dossier import Dossier
 from .taskstate import Spawn
 from .workplace import names_there
 
-_MOST = 40_000
+_MOST = 40_000  # characters of a draft that was sent back, or of its file
 _NAMED = 50
 
 

@@ -9,8 +9,6 @@ from onepen.memory.text.daylog import (
     BadLogText,
     check_seals,
     day_file,
-    day_of,
-    in_order,
     log_line,
     parse_day,
     parse_seals,
@@ -54,8 +52,8 @@ def test_the_hour_that_comes_twice_sorts_by_real_time() -> None:
     zone = ZoneInfo("America/New_York")
     moments = [datetime(2026, 11, 1, 5, 30, tzinfo=UTC), datetime(2026, 11, 1, 6, 30, tzinfo=UTC)]
     text = "".join(log_line(moment.astimezone(zone), "note", str(i)) for i, moment in enumerate(moments))
-    lines = parse_day(text)
-    assert [line.text for line in in_order(date(2026, 11, 1), reversed(lines))] == ["0", "1"]
+    earlier, later = (line.moment(date(2026, 11, 1)) for line in parse_day(text))
+    assert earlier < later
 
 
 @pytest.mark.parametrize(
@@ -94,11 +92,6 @@ def test_any_text_is_refused_or_one_line_that_is_read_back(text: str, before: st
     assert line.count("\n") == 1
     found = parse_day(before + "\n" + line)
     assert found[-1].text == line[len("- 14:05+01:00 [note] ") : -1]
-
-
-def test_days_of_paths() -> None:
-    assert day_of("clients/acme/memory/2026-11-29.md") == day_of(PATH) == DAY
-    assert day_of("memory/2026-13-01.md") is day_of("memory/synthesis.md") is day_of("projects/2026-11-29.md") is None
 
 
 class TestSeals:
