@@ -1,7 +1,7 @@
 """Whose turn it is: tasks that still need somebody, drafts that wait, who holds the pen, and one suggested command."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
     tasks: list[TaskView] = []
     waiting: list[str] = []
     hurt: list[str] = []
+    moving: set[str] = set()
     settled, now = Settled(view), clock.now()
 
     @cache
@@ -52,6 +53,8 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
             alive = works_on(held, dossier)
             task = task_view(dossier, (), booked, alive=alive)
             hurt += [task.task] if dossier.damage else []
+            if task.status == "running" or (task.status == "queued" and _by(held, _last(dossier, task))):
+                moving.add(task.task)
             if not (_over(dossier, task) or _long_ended(dossier, task, now)) or dossier.damage:
                 drafts = tuple(
                     draft_view(dossier, d, reviewer(space).examine(dossier, d)) for d in dossier.state.drafts
@@ -79,7 +82,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         clients=workspace.clients(),
         cards=cards,
         recovery_pending=held is None and bool(view.pending_paths()),
-        suggestion=_suggestion(hurt, tasks, waiting, cards),
+        suggestion=_suggestion(hurt, tasks, waiting, moving, cards),
         notices=(*_unbelieved(view), *told(spaces, clock), *_unsummed(spaces, now.date())),
         git=read_mirror(workspace.root),
         durability="full" if held is None else held.durability,
@@ -95,10 +98,13 @@ def _over(dossier: Dossier, task: TaskView) -> bool:
 def works_on(held: Holder | None, dossier: Dossier) -> bool:
     """Whether the holder of the pen may be at work on a task: an attempt that began before it was another's."""
     starts = [entry.at for entry in dossier.entries if isinstance(entry.event, AttemptStarted)]
-    if held is None or not starts:
-        return held is not None
+    return _by(held, starts[-1]) if starts else held is not None
+
+
+def _by(held: Holder | None, at: str) -> bool:
+    """Whether what happened at this time may be the work of the holder of the pen; an earlier one's isn't."""
     try:
-        return datetime.fromisoformat(starts[-1]) >= datetime.fromisoformat(held.since)
+        return held is not None and datetime.fromisoformat(at) >= datetime.fromisoformat(held.since)
     except (ValueError, TypeError):
         return True
 
@@ -107,11 +113,14 @@ def _long_ended(dossier: Dossier, task: TaskView, now: datetime) -> bool:
     """Whether a task failed a week ago or more and left nothing to decide on: it can be resumed, but nobody waits."""
     if task.status not in _ENDED or any(d.status in OPEN for d in dossier.state.drafts):
         return False
-    last = dossier.entries[-1].at if dossier.entries else task.created
     try:
-        return now - datetime.fromisoformat(last) >= _REMEMBERED
+        return now - datetime.fromisoformat(_last(dossier, task)) >= _REMEMBERED
     except (ValueError, TypeError):
         return False
+
+
+def _last(dossier: Dossier, task: TaskView) -> str:
+    return dossier.entries[-1].at if dossier.entries else task.created
 
 
 def elsewhere(view: View, clock: Clock, spaces: Sequence[Space]) -> tuple[Elsewhere, ...]:
@@ -168,12 +177,17 @@ def _system_zone(short: str) -> str:
     return zone if mark else short
 
 
-def _suggestion(hurt: Sequence[str], tasks: Sequence[TaskView], waiting: Sequence[str], cards: int) -> str:
+def _suggestion(
+    hurt: Sequence[str], tasks: Sequence[TaskView], waiting: Sequence[str], moving: Set[str], cards: int
+) -> str:
+    """What waits for the person comes first, then what stopped; `moving` are tasks that go on by themselves."""
     if hurt:
         return f"onepen resume {hurt[0]}"
     if waiting:
         return f"onepen show {waiting[0]}"
     for task in tasks:
-        if task.status not in {"running", "in_review"}:
+        if task.task not in moving and task.status != "in_review":
             return f"onepen resume {task.task}"
+    if moving:
+        return "onepen status --watch"
     return 'onepen delegate "QUESTION" --input FOLDER' if cards else 'onepen add project "TITLE"'

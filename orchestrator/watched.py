@@ -39,11 +39,18 @@ class LeftView:
     number: int
     task: str
     agent: str
+    client: str | None
     status: TaskStatus
     reason: str = ""
 
     def as_json(self) -> Json:
-        return {"task": self.task, "agent": self.agent, "status": self.status, "reason": self.reason}
+        return {
+            "task": self.task,
+            "agent": self.agent,
+            "client": self.client,
+            "status": self.status,
+            "reason": self.reason,
+        }
 
 
 @dataclass(frozen=True)

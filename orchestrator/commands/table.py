@@ -85,7 +85,7 @@ _STATUS = (
 
 _WATCHED = (
     "; with --watch a line for each change, and in it also workers: [{task, agent, client, attempt, since, doing, "
-    "cost_usd}], waiting, left: [{task, agent, status, reason}]"
+    "cost_usd}], waiting, left: [{task, agent, client, status, reason}]"
 )
 
 _ROW = "name, bookings, input, cache_write, cache_read, output, cost_usd, unpriced_tokens, lost_calls, seconds"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from .ink import ink
 from .terminal import Terminal
-from .text import count, one_line, visible, wrap
+from .text import because, count, one_line, visible, wrap
 
 if TYPE_CHECKING:
     from ..cancelled import CancelResult
@@ -55,8 +55,7 @@ def _foretold(task: "TaskView", terminal: Terminal) -> str:
 
 def _task(task: "TaskView", terminal: Terminal) -> str:
     status = ink(task.status, "green" if task.status in _GOOD else "yellow", terminal)
-    reason = f": {one_line(task.reason)}" if task.reason else ""
-    lines = [f"{task.task}  {task.agent}  {status}{reason}\n"]
+    lines = [f"{task.task}  {task.agent}  {status}{because(task.status, task.reason)}\n"]
     lines.extend(f"  left out: {one_line(name)}\n" for name in task.left_out)
     lines.extend(f"  note: {one_line(notice)}\n" for notice in task.notices)
     lines = [wrap(line, terminal.columns) for line in lines]
@@ -67,7 +66,7 @@ def _task(task: "TaskView", terminal: Terminal) -> str:
     waiting = [d.id for d in task.drafts if d.status == "waiting"]
     if waiting:
         lines.append(f"Next: onepen show {waiting[0]}\n")
-    elif task.status in {"interrupted", "failed", "timed_out"}:
+    elif task.status in {"interrupted", "failed", "timed_out", "quarantined"}:
         lines.append(f"Next: onepen resume {task.task}\n")
     return "".join(lines)
 
@@ -78,7 +77,8 @@ def _draft(draft: "DraftView", terminal: Terminal) -> list[str]:
     lines = [f"  {draft.id}  {one_line(place)}  {draft.status}{commit}\n"]
     if draft.beside:
         others = " and ".join(other.id for other in draft.beside)
-        lines.append(wrap(f"    beside {others}, which go to the same target\n", terminal.columns))
+        goes = "goes" if len(draft.beside) == 1 else "go"
+        lines.append(wrap(f"    beside {others}, which {goes} to the same target\n", terminal.columns))
     for finding in () if draft.status == "committed" else draft.findings:
         level = ink(finding.level, "red" if finding.level == "block" else "yellow", terminal)
         lines.append(wrap(f"    {level}: {one_line(finding.message)}\n", terminal.columns))

@@ -27,6 +27,14 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+def because(status: str, reason: str) -> str:
+    """What follows a status: why it is so, without saying the status again."""
+    if not reason:
+        return ""
+    words = one_line(reason)
+    return words.removeprefix(status) if words.startswith(f"{status} ") else f": {words}"
+
+
 def _harmless(c: str) -> bool:
     if c in _BREAKS:
         return True

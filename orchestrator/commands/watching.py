@@ -15,11 +15,11 @@ from .ink import ink
 from .shell import Shell, json_text
 from .spending import money
 from .terminal import Terminal, look
-from .text import count, cut, one_line, table
+from .text import because, count, cut, one_line, table
 
 if TYPE_CHECKING:
     from ..results import StatusResult
-    from ..watched import WorkersView, WorkerView
+    from ..watched import LeftView, WorkersView, WorkerView
 
 _AGAIN_SECONDS = 1.0
 _FRESH_SECONDS = 2.0
@@ -59,7 +59,7 @@ def _follow(shell: Shell, screen: Screen, all_clients: bool) -> None:
     state = _Status(shell, client, all_clients)
 
     def show(seen: "WorkersView | None") -> None:
-        screen.show(state.now(seen), seen and _only(seen, client, all_clients))
+        screen.show(state.now(seen), seen and only(seen, client, all_clients=all_clients))
         if sys.stdout is None:
             raise ReaderGone
 
@@ -88,11 +88,14 @@ class _Status:
         return self._status
 
 
-def _only(seen: "WorkersView", client: str | None, all_clients: bool) -> "WorkersView":
+def only(seen: "WorkersView", client: str | None, *, all_clients: bool) -> "WorkersView":
     """Those of one space, unless all are wanted."""
     from dataclasses import replace
 
-    return seen if all_clients else replace(seen, workers=tuple(w for w in seen.workers if w.client == client))
+    if all_clients:
+        return seen
+    workers = tuple(worker for worker in seen.workers if worker.client == client)
+    return replace(seen, workers=workers, left=tuple(one for one in seen.left if one.client == client))
 
 
 # -- a screen ----------------------------------------------------------------------------------------------------------
@@ -125,9 +128,24 @@ def frame(status: "StatusResult", seen: "WorkersView | None", terminal: Terminal
         lines += [ink(head, "dim", terminal) + "\n", rest]
     if len(shown) < len(rows):
         lines.append(f"and {len(rows) - len(shown):,} more\n")
-    left = seen.left[-min(_LATELY, max(room - len(rows), 0)) :] if seen is not None and room > len(rows) else ()
-    lines += [cut(f"{one.task}  {one.agent}  {ended(one.status, one.reason)}", columns) + "\n" for one in left]
+    if seen is not None and room > len(rows):
+        left = _left(status, seen)[-min(_LATELY, room - len(rows)) :]
+        lines += [cut(f"{one.task}  {one.agent}  {ended(one.status, one.reason)}", columns) + "\n" for one in left]
     return "".join(lines)
+
+
+def _left(status: "StatusResult", seen: "WorkersView") -> list["LeftView"]:
+    """What ended and still stands so: each task once, none that is at work again or was decided on since."""
+    last = {one.task: one for one in sorted(seen.left, key=lambda one: one.number)}
+    for worker in seen.workers:
+        last.pop(worker.task, None)
+    open_ = {task.task for task in status.tasks}
+    return sorted((one for one in last.values() if _over(one) or one.task in open_), key=lambda one: one.number)
+
+
+def _over(one: "LeftView") -> bool:
+    """Whether nothing was left to be done about a task where its work ended."""
+    return one.status in ("committed", "answered", "refused", "cancelled")
 
 
 def headline(status: "StatusResult", seen: "WorkersView | None") -> str:
@@ -154,8 +172,7 @@ def _elapsed(since: str, now: datetime) -> str:
 
 
 def ended(status: str, reason: str) -> str:
-    words = status.replace("_", " ")
-    return f"{words}: {one_line(reason)}" if reason else words
+    return status.replace("_", " ") + because(status, reason)
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------

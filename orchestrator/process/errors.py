@@ -20,7 +20,7 @@ class Gone(OrchestratorFault):
     """Raised when the orchestrator ended before it answered; `tasks` are those that it had made for the request."""
 
     def __init__(self, pid: int, tasks: Sequence[str] = (), *, accepted: bool = True) -> None:
-        hint = f"onepen resume {tasks[0]}" if tasks else "onepen status"
+        hint = f"onepen resume {tasks[0]}" if len(tasks) == 1 else "onepen status"
         super().__init__(
             f"the orchestrator (process {pid}) ended before this was done; what was acknowledged is kept", hint=hint
         )

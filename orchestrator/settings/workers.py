@@ -25,6 +25,28 @@ class NoSuchWorker(OrchestratorFault):
         )
 
 
+class NoProgram(OrchestratorFault):
+    """Raised when the program that the person's config names for an agent isn't there, or may not be run."""
+
+    exit_code = 2
+
+    def __init__(self, agent: str, worker: str, program: str) -> None:
+        super().__init__(
+            f"agent {agent} is to be done by {program}, which isn't there or can't be run; your config names it "
+            f"under [workers.{worker}]",
+            hint="onepen config show",
+        )
+
+
+def check_there(agent: "AgentDefinition") -> None:
+    """Raises NoProgram for an agent whose program could not be started; where the config is read, it may be missing."""
+    if agent.program:
+        from shutil import which
+
+        if which(agent.program[0]) is None:
+            raise NoProgram(agent.id, agent.worker or agent.id, agent.program[0])
+
+
 def employed(agent: "AgentDefinition", setup: "Setup") -> "AgentDefinition":
     """The definition with the program that does its work: that which it names, else one of the agent's own name.
 

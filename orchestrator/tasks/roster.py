@@ -44,7 +44,7 @@ class Roster:
         finally:
             del self._entries[sheet.task]
             self._number += 1
-            self._left.append(LeftView(self._number, sheet.task, sheet.agent, *where()))
+            self._left.append(LeftView(self._number, sheet.task, sheet.agent, seen.client, *where()))
             self._stir()
 
     def begins(self, task: TaskId, attempt: int, since: str) -> None:

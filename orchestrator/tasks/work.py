@@ -33,7 +33,7 @@ from ..settings.caps import caps_in_force, ceiling
 from ..settings.choice import INHERIT, free, model_of
 from ..settings.models import OFFLINE, SCRIPTED, Models, Served, follows_remarks
 from ..settings.trust import RUN_COMMAND, InForce, allowed, believed, not_allowed
-from ..settings.workers import NoSuchWorker, employed
+from ..settings.workers import NoSuchWorker, check_there, employed
 from ..stop import StopSign
 from ..usage import place as usage_place
 from ..usage import total
@@ -167,7 +167,7 @@ class Work:
             definition = self._agent(AgentId(agent))
             model = self._model_name(model_of(self._setup, request.model, definition, space.client))
             self._models(model, definition, space.client)
-            self._check_confined(definition)
+            self._check_can_start(definition)
             wanted.append(_Wanted(text, definition, model))
         return tuple(wanted)
 
@@ -196,11 +196,12 @@ class Work:
         place_attempt(dossier, dossier.state.attempt + 1)
         usage_place(dossier.space, self._desk.clock.now())
         definition = self._agent(dossier.sheet.agent)
-        self._check_confined(definition)
+        self._check_can_start(definition)
         return self._models(dossier.sheet.model, definition, dossier.space.client)
 
-    def _check_confined(self, definition: AgentDefinition) -> None:
-        """Raises NoSandbox for an agent that may only work where something confines it."""
+    def _check_can_start(self, definition: AgentDefinition) -> None:
+        """Raises NoProgram, and NoSandbox for an agent that may only work where something confines it."""
+        check_there(definition)
         if self._workshop.level is not None:
             commands = RUN_COMMAND in definition.tools
             program, unsafe = definition.program, definition.unsafe

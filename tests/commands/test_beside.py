@@ -72,7 +72,7 @@ def test_the_list_marks_drafts_for_the_same_card(onepen: Program) -> None:
 
 def test_delegate_says_so_at_its_end(onepen: Program) -> None:
     said = (onepen.home / "said").read_text()
-    assert said.count(", which go to the same target") == 3
+    assert said.count(", which go to the same target") == 3, "each is beside two others"
 
 
 def test_show_sets_one_against_the_other(onepen: Program) -> None:

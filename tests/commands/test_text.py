@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.orchestrator.commands.text import cut, excerpt, one_line, pad, table, visible, width, wrap
+from onepen.orchestrator.commands.text import because, cut, excerpt, one_line, pad, table, visible, width, wrap
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,13 @@ from onepen.orchestrator.commands.text import cut, excerpt, one_line, pad, table
 )
 def test_visible(raw: str, shown: str) -> None:
     assert visible(raw) == shown
+
+
+def test_a_reason_does_not_say_the_status_again() -> None:
+    assert because("cancelled", "cancelled by user:ana") == " by user:ana"
+    assert because("failed", "the worker\ncrashed") == ": the worker crashed"
+    assert because("failed", "failedly") == ": failedly"
+    assert because("answered", "") == ""
 
 
 @given(st.text())

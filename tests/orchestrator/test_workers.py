@@ -9,7 +9,7 @@ from onepen.orchestrator.settings.config import ConfigUnreadable, parse_config
 from onepen.orchestrator.settings.load import load_setup
 from onepen.orchestrator.settings.models import NeedsModel, Resolver
 from onepen.orchestrator.settings.setup import Setup
-from onepen.orchestrator.settings.workers import NoSuchWorker, employed
+from onepen.orchestrator.settings.workers import NoProgram, NoSuchWorker, check_there, employed
 from onepen.subagents.definition import AgentDefinition, parse_definition
 
 POET = ("/opt/poet", "--fast")
@@ -34,6 +34,19 @@ def test_a_definition_alone_switches_nothing_on() -> None:
     assert "[workers.evil]" in told.value.message and told.value.exit_code == 2
     for own in ("command: [/bin/sh]", "worker: poet, command: [/bin/sh]"):
         assert employed(agent("poet", own), Setup()).program == () if "worker" not in own else True
+
+
+def test_a_program_that_is_not_there_is_told_of_before_anything_begins(tmp_path: Path) -> None:
+    (tmp_path / "poet").write_text("#!/bin/sh\n")
+    for program in (str(tmp_path / "poet"), str(tmp_path / "nobody"), "no-such-program-of-onepen"):
+        with pytest.raises(NoProgram) as told:
+            check_there(employed(agent("bard", "worker: poet"), Setup(workers={"poet": (program, "--fast")})))
+        assert f" {program}, which" in told.value.message and "[workers.poet]" in told.value.message
+        assert told.value.exit_code == 2
+    (tmp_path / "poet").chmod(0o700)
+    check_there(employed(agent("poet"), Setup(workers={"poet": (str(tmp_path / "poet"),)})))
+    check_there(employed(agent("poet"), Setup(workers={"poet": ("sh",)})))
+    check_there(employed(agent("bard"), SETUP))
 
 
 @pytest.mark.parametrize(

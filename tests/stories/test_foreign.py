@@ -90,7 +90,8 @@ def test_one_that_can_t_be_started_is_named(story: Story) -> None:
         story.tell(
             "onepen init ws",
             "onepen -C ws add agent Gone",
-            Line("onepen -C ws delegate x --agent gone", code=1, says="gone"),
+            Line("onepen -C ws delegate x --agent gone", code=2, says="[workers.gone]"),
+            'test ! -d ws/staging || test -z "$(ls ws/staging)"',
             Line("cd notes && onepen worker check -- sh cones.md", code=1, says="it exited with 127"),
             Line("onepen worker check -- ./gone", code=2, says="gone: can't be started: No such file"),
         )

@@ -1,6 +1,8 @@
 """Many commands at once on one workspace: one orchestrator, nothing lost, and nobody waits without end."""
 
 import json
+import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -63,6 +65,36 @@ def test_lines_and_work_at_once_lose_nothing(rounds: int, tmp_path: Path) -> Non
         onepen.ok("-C", "ws", "down", "--now")
     assert sorted(day_log(onepen)) == sorted(wanted)
     assert json.loads(onepen.ok("-C", "ws", "doctor", "--json").out)["ok"]
+
+
+def test_one_that_waits_for_its_place_is_watched_and_after_a_kill_each_is_resumed(tmp_path: Path) -> None:
+    """What goes on by itself needs no `resume`; when it was cut, `status` names what does, one after the other."""
+    onepen = Program(tmp_path)
+    onepen.ok("init", "ws")
+    (tmp_path / ".config/onepen").mkdir(parents=True)
+    (tmp_path / ".config/onepen/config.toml").write_text("[workers]\nat_once = 1\n")
+    rule = {"contains": "Wait", "delay": 60, "reply": [{"text": "done"}]}
+    (tmp_path / "slow.json").write_text(json.dumps([rule]))
+    work = ("delegate", "Wait one", "Wait two", "--answer", "--model", "scripted:slow.json")
+    child = subprocess.Popen(
+        [PROGRAM, "-C", "ws", *work], cwd=onepen.home, env=onepen.env, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + LIMIT
+    while True:
+        told = json.loads(onepen.ok("-C", "ws", "status", "--json").out)
+        if sorted(task["status"] for task in told["tasks"]) == ["queued", "running"]:
+            break
+        assert time.monotonic() < deadline, told
+        time.sleep(0.05)
+    assert told["next"] == "onepen status --watch"
+    os.kill(told["orchestrator"]["pid"], signal.SIGKILL)
+    _, err = child.communicate(timeout=60)
+    assert "(next: onepen status)" in " ".join(err.split())
+    for _ in told["tasks"]:
+        command, verb, task = json.loads(onepen.ok("-C", "ws", "status", "--json").out)["next"].split()
+        assert (command, verb) == ("onepen", "resume")
+        onepen.ok("-C", "ws", "cancel", task)
 
 
 @pytest.mark.parametrize("left", [b'{"pid": 1}', b"other-host 4242", b"", b"\x00\xff\x80"])
