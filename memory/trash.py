@@ -15,6 +15,7 @@ from .links import LinkLeadsOut
 from .room import ROOM
 
 TRASH = f"{ROOM}/trash"
+_OWNERS = 0o700
 _BESIDE = ".onepen-trash"  # where another file system has to have one of its own
 
 
@@ -77,6 +78,8 @@ def _take_apart(trash: Path, disk: files.Disk) -> None:
                 continue
             for inner in list(os.scandir(path)):
                 if inner.is_dir(follow_symlinks=False):
+                    if inner.stat(follow_symlinks=False).st_mode & _OWNERS != _OWNERS:
+                        disk.open_up(path / inner.name)  # what can't be written to can't be moved either
                     disk.rename(path / inner.name, trash / str(inner.inode()))
                 else:
                     disk.unlink(path / inner.name)

@@ -17,6 +17,7 @@ from ..memory import files
 from ..memory.guard import UnsafeFile, list_beneath, open_beneath, read_beneath
 from ..memory.ids import shown
 from ..staging.draft import MAX_BYTES
+from .hoard import CLOSED
 from .toolinput import ToolRefused
 
 TMP, DRAFTED = ".tmp", ".drafted"
@@ -106,6 +107,8 @@ class WorkFolder:
         """What there is too much of, counted without opening a file; None while there is room."""
         count = size = 0
         for found in self._stats():
+            if found is None:
+                return "a folder that can't be looked into"
             count, size = count + 1, size + found.st_blocks * 512
             if count > MOST_FILES:
                 return f"more than {MOST_FILES:,} files"
@@ -159,8 +162,8 @@ class WorkFolder:
         single = found.st_nlink == 1
         return Content(name, found.st_size, sha.hexdigest() if single else "", bool(found.st_mode & stat.S_IXUSR))
 
-    def _stats(self) -> Iterator[os.stat_result]:
-        """Of everything below the folder; what vanishes meanwhile is passed over."""
+    def _stats(self) -> Iterator[os.stat_result | None]:
+        """Of everything below the folder, None for a folder too deep or closed to us; what vanishes is passed over."""
         folders = [self.path]
         while folders:
             try:
@@ -172,8 +175,12 @@ class WorkFolder:
                             yield entry.stat(follow_symlinks=False)
                         except FileNotFoundError:
                             continue
-            except (FileNotFoundError, NotADirectoryError, PermissionError):
+            except (FileNotFoundError, NotADirectoryError):
                 continue
+            except OSError as e:
+                if e.errno not in CLOSED:
+                    raise
+                yield None
 
 
 def _own(name: str) -> bool:

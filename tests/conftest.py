@@ -1,8 +1,10 @@
 """What all tests share: a clean environment, no network but loopback, and a workspace."""
 
 import ipaddress
+import os
 import signal
 import socket
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -69,6 +71,22 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
         monkeypatch.delenv(name, raising=False)
     for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
+
+
+@pytest.fixture
+def nobodys() -> Iterator[Path]:
+    """A folder of an ordinary user, whom the test runs as; root could look into what is closed to others."""
+    with tempfile.TemporaryDirectory(prefix="onepen-test-") as made:
+        folder = Path(made)
+        if os.geteuid() != 0:
+            yield folder
+            return
+        os.chown(folder, 65534, -1)
+        os.seteuid(65534)
+        try:
+            yield folder
+        finally:
+            os.seteuid(0)
 
 
 @pytest.fixture(autouse=True)

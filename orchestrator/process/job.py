@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 _BACKLOG = 10_000
-"""Events that wait for a client that doesn't read; one that has missed so many is let go."""
+"""Lines that wait for a client that doesn't read; one that has missed so many is let go."""
+_PROGRESS = 5_000
+"""How many may wait before a worker's progress is left out: a worker that talks takes no client its answer."""
 
 
 class Job:
@@ -36,6 +38,9 @@ class Job:
     def tell(self, line: Line) -> None:
         """A line for the client, if there still is one."""
         if self._listener is None:
+            return
+        waiting = self._listener.statistics().current_buffer_used
+        if waiting >= _PROGRESS and line.get("event") == "progress" and not line.get("lasting"):
             return
         try:
             self._listener.send_nowait(line)

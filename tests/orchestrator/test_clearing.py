@@ -240,6 +240,16 @@ def test_removing_a_folder_can_be_broken_off_at_any_operation(tmp_path: Path) ->
         assert not (root / trash.TRASH).exists()
 
 
+def test_a_folder_closed_by_its_maker_is_removed_as_well(nobodys: Path) -> None:
+    work = nobodys / "staging/t1/1/work"
+    (work / "a/b").mkdir(parents=True)
+    (work / "a/b/c").touch()
+    for folder, mode in ((work / "a/b", 0o300), (work / "a", 0o500), (work, 0)):
+        folder.chmod(mode)
+    trash.discard(nobodys, nobodys / "staging/t1")
+    assert [path.name for path in nobodys.rglob("*")] == [".onepen", "staging"]
+
+
 # -- a whole client ----------------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,7 @@
 """F20: workers that flood, as real processes: cut at the cap, and next to nothing of it stays in our memory."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from onepen.subagents.hoard import overfull
 from onepen.subagents.pool import Failed, Limits, Reported
+from onepen.subagents.workfolder import WorkFolder
 from onepen.testing.bench import Bench
 from onepen.testing.worker import worker
 
@@ -104,3 +106,25 @@ def test_what_is_measured(tmp_path: Path) -> None:
     assert overfull(tmp_path, 2, 1000) == f"it left more than 2 files in {tmp_path.name}/"
     (tmp_path / "a").write_text("x" * MIB)
     assert overfull(tmp_path, 3, MIB - 1) == f"it left more than 0 MiB in {tmp_path.name}/"
+
+
+def test_nothing_is_hidden_below_what_a_path_can_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(30):
+        os.mkdir("d" * 200)  # noqa: PTH102 - no path is as long as this gets
+        os.chdir("d" * 200)
+    assert overfull(tmp_path, 100, MIB) == (
+        f"it left a folder in {tmp_path.name}/ that can't be looked into: File name too long"
+    )
+    assert WorkFolder(tmp_path).overfull() == "a folder that can't be looked into"
+
+
+def test_nothing_is_hidden_in_a_folder_that_cant_be_listed(nobodys: Path) -> None:
+    """Who has no rights of root can write into such a folder, and onepen can't count what lies there."""
+    (nobodys / "b").mkdir(0o300)
+    (nobodys / "b/c").touch()
+    told = overfull(nobodys, 100, MIB)
+    counted = WorkFolder(nobodys).overfull()
+    (nobodys / "b").chmod(0o700)
+    assert told == f"it left a folder in {nobodys.name}/ that can't be looked into: Permission denied"
+    assert counted == "a folder that can't be looked into"
