@@ -251,7 +251,7 @@ class Work:
             silence=limits.silence_seconds,
             turns=min(request.max_turns or limits.turns, limits.turns),
             budget_usd=request.budget_usd,
-            external=request.external,
+            external=request.external or bool(wanted.agent.program),  # it opens files without telling which
         )
 
     # -- running ---------------------------------------------------------------------------------------------------

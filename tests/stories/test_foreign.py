@@ -95,3 +95,21 @@ def test_one_that_can_t_be_started_is_named(story: Story) -> None:
             Line("cd notes && onepen worker check -- sh cones.md", code=1, says="it exited with 127"),
             Line("onepen worker check -- ./gone", code=2, says="gone: can't be started: No such file"),
         )
+
+
+def test_what_it_writes_counts_as_read_outside(story: Story) -> None:
+    """T4: a program opens files without saying which, so its draft is external, whatever it claims and was given."""
+    boasts = story.home / "boasts.sh"
+    boasts.write_text((EXAMPLES / "counts.sh").read_text().replace("provenance: external", "provenance: agent"))
+    boasts.chmod(0o755)
+    config = story.home / ".config/onepen/config.toml"
+    config.write_text(f'[workers.boasts]\ncommand = ["{boasts}"]\n')
+    with story:
+        story.tell("onepen init ws", "onepen -C ws add agent Boasts")
+        ran = story.run("onepen -C ws delegate 'How long are they?' --agent boasts --json")
+        [draft] = ran.json["tasks"][0]["drafts"]
+        assert (
+            "provenance: agent"
+            in (story.workspace / f"staging/{ran.json['tasks'][0]['task']}/1/drafts/counts.md").read_text()
+        )
+        assert story.run(f"onepen -C ws show {draft['id']} --json").json["drafts"][0]["provenance"] == "external"
