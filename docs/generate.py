@@ -27,7 +27,8 @@ from onepen.orchestrator.results import CommitResult
 from onepen.orchestrator.settings import config
 from onepen.orchestrator.tasks.plan import DRAFT_TRANSITIONS, MAX_CRASHES, MAX_ROUNDS, TRANSITIONS
 from onepen.staging.policy import table_text
-from onepen.subagents import messages, prompt, toolset, wire
+from onepen.subagents import messages, prompt, wire
+from onepen.subagents.toolbox import toolset
 
 HERE = Path(__file__).resolve().parent
 

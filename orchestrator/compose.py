@@ -19,7 +19,7 @@ from .service import Service
 from .settings.redact import Known, held_in
 
 if TYPE_CHECKING:
-    from ..subagents.forkserver import ForkServer
+    from ..subagents.process.forkserver import ForkServer
     from .pens import HeldPen
     from .settings.config import Config
     from .settings.models import Models
@@ -151,7 +151,7 @@ def _workshop(
     from anyio import CapacityLimiter
 
     from ..subagents.pool import ProcessPool
-    from ..subagents.room import make_room
+    from ..subagents.process.descriptors import make_room
     from ..subagents.sandbox.level import probe
     from .gateway.gateway import Gateway
     from .gateway.ledger import Ledger
@@ -176,7 +176,7 @@ def _crowded(workshop: "Workshop", config: "Config") -> tuple[str, ...]:
 def _fork_server() -> "ForkServer | None":
     """Not started yet; None where there can be none, and each worker is a plain child."""
     from ..subagents.environment import child_environment
-    from ..subagents.forkserver import ForkServer
+    from ..subagents.process.forkserver import ForkServer
 
     return ForkServer(child_environment(os.environ)) if ForkServer.possible() else None
 

@@ -10,12 +10,12 @@ import sys
 def main(arguments: list[str]) -> int:
     match arguments:
         case ["--serve", fd]:
-            from onepen.subagents.warden import guard
+            from onepen.subagents.process.warden import guard
 
             return guard(int(fd))
         case ["--order", text]:
-            from onepen.subagents.launch import become, prepare
-            from onepen.subagents.order import Order
+            from onepen.subagents.process.launch import become, prepare
+            from onepen.subagents.process.order import Order
             from onepen.subagents.sandbox.level import probe
 
             return become(prepare(Order.decode(text.encode())), probe())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from .messages import Block, Message, Text, ToolResult, ToolUse, user
-from .toolinput import ReportInput
+from .toolbox.toolinput import ReportInput
 
 EQUAL_FAILURES = 4
 """How many times in a row the same calls may fail in the same way before the attempt ends."""

@@ -14,12 +14,12 @@ from ..memory import files
 from ..memory.ids import TaskId
 from ..staging.secret import mask as mask_shapes
 from .assignment import Assignment, Limits
-from .child import Child, PlainChild
 from .ending import Ending, Failed, Reported, Stopped, TimedOut
 from .environment import child_environment
-from .forkserver import OWN, ForkServer
 from .host import Host, RequestRefused
-from .order import Order
+from .process.child import Child, PlainChild
+from .process.forkserver import OWN, ForkServer
+from .process.order import Order
 from .sandbox.confine import SandboxFailed
 from .sandbox.confinement import confinement_of
 from .sandbox.level import Level, NoSandbox, check_confined

@@ -13,7 +13,7 @@ from typing import Protocol
 from ..memory.guard import read_beneath
 from .messages import Message, Text, well_formed
 from .model import ToolSpec, canonical_sha
-from .toolset import tools
+from .toolbox.toolset import tools
 
 __all__ = ["TaskWords", "first_message", "prefix_sha", "read_snapshot", "system_blocks", "task_words", "tools"]
 

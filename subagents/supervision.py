@@ -12,12 +12,12 @@ import anyio.to_thread
 from ..memory.ids import shown
 from . import wire
 from .assignment import Assignment, hello
-from .child import Child
 from .ending import Ending, Reported, Stopped, TimedOut
 from .hoard import overfull
 from .host import Host, RequestRefused
 from .messages import well_formed
 from .outcome import GRACE, Flood, Outcome, Refused, Remains, Unreported, ending_of, why_ended
+from .process.child import Child
 from .workerlog import WorkerLog
 
 KILL_GRACE = 1.0

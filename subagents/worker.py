@@ -15,18 +15,18 @@ from ..memory.fence import Fences
 from ..memory.text.clip import clip
 from ..version import __version__
 from . import wire
-from .drafting import Drafting
 from .errors import SubagentFault
 from .libc import libc
 from .loop import Said, work
 from .messages import Message, ToolUse, well_formed
 from .prompt import first_message, prefix_sha, read_snapshot, system_blocks, tools
-from .reading import Reading
-from .toolinput import ReportInput
-from .tools import Toolbox
+from .toolbox.drafting import Drafting
+from .toolbox.reading import Reading
+from .toolbox.toolinput import ReportInput
+from .toolbox.tools import Toolbox
 
 if TYPE_CHECKING:
-    from .running import Running
+    from .toolbox.running import Running
 
 _PR_SET_PDEATHSIG = 1
 _CHUNK = 65_536
@@ -155,8 +155,8 @@ def _running(task: wire.Hello, line: Line) -> "Running | None":
     """What runs commands, where this agent may have any run."""
     if task.folders.work is None:
         return None
-    from .running import Running
-    from .workfolder import WorkFolder
+    from .toolbox.running import Running
+    from .toolbox.workfolder import WorkFolder
 
     work, inputs, space = WorkFolder(Path(task.folders.work)), Path(task.folders.inputs), Path(task.folders.space)
     return Running(work, os.environ, inputs, space, line.progress, task.limits.seconds, unconfined=task.unsafe)

@@ -6,7 +6,7 @@ from ...memory.fence import Fences
 from ...memory.text.clip import clip
 from ...staging.finding import blocked
 from ...staging.verdict import Accepted, Escalated, Refused, SentBack
-from ...subagents.toolinput import ToolRefused
+from ...subagents.toolbox.toolinput import ToolRefused
 from ..commit import Written
 from ..results import DraftView
 from ..tasks.events import Judged

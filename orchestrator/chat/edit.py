@@ -12,8 +12,8 @@ from ...memory.text.document import Document, parse_document
 from ...memory.text.passage_match import find_once
 from ...staging.draft import MAX_BYTES, Draft
 from ...staging.policy import Provenance, refused
-from ...subagents.reading import Reading, section_of
-from ...subagents.toolinput import ToolRefused
+from ...subagents.toolbox.reading import Reading, section_of
+from ...subagents.toolbox.toolinput import ToolRefused
 from .toolinput import WriteMemoryCard
 
 NOTES = ("MEMORY.md", "USER.md")

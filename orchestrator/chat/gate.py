@@ -16,7 +16,7 @@ from ...staging.finding import Finding
 from ...staging.policy import Provenance, stages
 from ...staging.sheet import TaskSheet
 from ...staging.verdict import Escalated
-from ...subagents.toolinput import ToolRefused
+from ...subagents.toolbox.toolinput import ToolRefused
 from ..commit import Written
 from ..review.reviewer import CHECKS, facts_of, index_of
 from ..settings.models import OFFLINE

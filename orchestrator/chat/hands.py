@@ -3,7 +3,7 @@
 from ...memory.fence import Fences
 from ...memory.text.clip import clip
 from ...staging.secret import secret_findings
-from ...subagents.toolinput import ToolRefused
+from ...subagents.toolbox.toolinput import ToolRefused
 from ..origin import Origins, from_outside
 from ..requests import DelegateRequest
 from ..results import DraftView, TaskView

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from ...subagents.toolinput import Entry, ToolInput
+from ...subagents.toolbox.toolinput import Entry, ToolInput
 
 
 def _day(value: object) -> object:

@@ -13,8 +13,8 @@ from ...memory.text.clip import clip
 from ...memory.view import View
 from ...staging.policy import Provenance
 from ...subagents.messages import ToolUse, well_formed
-from ...subagents.reading import Reading
-from ...subagents.toolinput import ToolRefused, parse_input
+from ...subagents.toolbox.reading import Reading
+from ...subagents.toolbox.toolinput import ToolRefused, parse_input
 from ..commit import Broken, Written
 from ..door import SecretRefused
 from ..origin import Origins

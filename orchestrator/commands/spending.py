@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ...subagents.room import AT_ONCE
+from ...subagents.process.descriptors import AT_ONCE
 from .ink import ink
 from .terminal import Terminal
 from .text import count, one_line, pad, width, wrap

@@ -15,8 +15,8 @@ from ...memory.target import CardTarget
 from ...staging.question import Question, questions
 from ...subagents.messages import Block, Message, Text, ToolResult, ToolUse, assistant
 from ...subagents.model import Listener, ModelReply, ModelRequest, Usage
-from ...subagents.page import parse_page
 from ...subagents.prompt import TaskWords, task_words
+from ...subagents.toolbox.page import parse_page
 from ..chat.prompt import MAIN
 from ..tasks.lookup import Answer, Found, parse_answer
 from .excerpt import Excerpt, distinct, excerpt

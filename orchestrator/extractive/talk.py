@@ -14,7 +14,7 @@ from ...staging.phrases import NOTHING_FOUND
 from ...staging.question import questions
 from ...staging.quotes import QuoteImpossible, parse_quote, render_quote
 from ...subagents.messages import Block, Message, Text, ToolResult, ToolUse
-from ...subagents.page import parse_page
+from ...subagents.toolbox.page import parse_page
 from .excerpt import distinct, excerpt
 
 MOST_QUESTIONS = 4

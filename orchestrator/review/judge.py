@@ -21,7 +21,7 @@ from ...subagents.definition import AgentDefinition
 from ...subagents.messages import Message, Text, ToolResult, user
 from ...subagents.model import ModelReply, ModelRequest, OnLost, ToolSpec
 from ...subagents.prompt import prefix_sha, system_blocks
-from ...subagents.toolinput import ToolInput, ToolRefused, parse_input
+from ...subagents.toolbox.toolinput import ToolInput, ToolRefused, parse_input
 from ..gateway.account import Account
 from ..settings.models import Served
 from ..settings.trust import REVIEWER as NAME

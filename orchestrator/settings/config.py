@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ...memory.ids import shown
 from ...memory.misfit import misfits
-from ...subagents.room import AT_ONCE
+from ...subagents.process.descriptors import AT_ONCE
 from ..errors import OrchestratorFault
 from ..gateway.address import on_this_machine
 from .place import FILE as FILE

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ...subagents.room import AT_ONCE
+from ...subagents.process.descriptors import AT_ONCE
 from ..gateway.account import Caps
 from ..gateway.price import Price
 

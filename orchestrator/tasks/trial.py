@@ -19,8 +19,8 @@ from ...staging.folder import TaskFolder
 from ...subagents import wire
 from ...subagents.assignment import Assignment, hello
 from ...subagents.environment import child_environment
-from ...subagents.forkserver import OWN
-from ...subagents.order import Order
+from ...subagents.process.forkserver import OWN
+from ...subagents.process.order import Order
 from ...subagents.sandbox.confinement import confinement_of
 from ...subagents.sandbox.level import Level
 from ...subagents.sandbox.wrapping import wrapped

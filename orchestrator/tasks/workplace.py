@@ -15,8 +15,8 @@ from ...memory.guard import UnsafeFile, list_beneath, read_beneath
 from ...staging.folder import TaskFolder
 from ...subagents.messages import ToolResult
 from ...subagents.model import ModelReply
-from ...subagents.running import state_after
-from ...subagents.workfolder import DRAFTED, MOST_BYTES, MOST_FILES, Contents, WorkFolder
+from ...subagents.toolbox.running import state_after
+from ...subagents.toolbox.workfolder import DRAFTED, MOST_BYTES, MOST_FILES, Contents, WorkFolder
 from .stored import is_of_commands
 
 AFRESH = "the files that its commands had made are not as they were, so the attempt begins afresh"

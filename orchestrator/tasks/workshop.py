@@ -9,7 +9,7 @@ import anyio
 from ...memory.follow import Followed
 from ...memory.ids import TaskId
 from ...memory.workspace import Space
-from ...subagents.room import AT_ONCE
+from ...subagents.process.descriptors import AT_ONCE
 from ..cashbook import Cashbook
 from ..watched import WorkersView
 from .atwork import AtWork

@@ -19,7 +19,7 @@ from onepen.orchestrator.tasks.journal import Journal
 from onepen.subagents.definition import AgentDefinition, NoSuchAgent
 from onepen.subagents.model import Listener, Model, ModelReply, ModelRequest
 from onepen.subagents.pool import Assignment, Ending, Failed, Host
-from onepen.subagents.room import AT_ONCE
+from onepen.subagents.process.descriptors import AT_ONCE
 from onepen.testing.clock import FixedClock
 from onepen.testing.pool import InProcessPool
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from onepen.subagents.forkserver import ForkServer
+from onepen.subagents.process.forkserver import ForkServer
 from onepen.testing.processes import below, marked, wait_until
 from onepen.testing.program import Program
 

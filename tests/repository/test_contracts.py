@@ -20,7 +20,7 @@ VIOLATIONS = {
     "falls one way": ("memory/clock.py", "import onepen.staging.draft"),
     "holds the pen": ("orchestrator/review/reviewer.py", "from ...memory.commit import pen"),
     "model library": ("staging/checks.py", "import anthropic"),
-    "never reaches the pen": ("subagents/tools.py", "import onepen.memory.commit.redo"),
+    "never reaches the pen": ("subagents/toolbox/tools.py", "import onepen.memory.commit.redo"),
     "deciding is pure": ("orchestrator/tasks/plan.py", "import subprocess"),
 }
 

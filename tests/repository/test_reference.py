@@ -21,9 +21,9 @@ from onepen.orchestrator.settings.config import parse_config
 from onepen.staging.draft import Draft, parse_draft
 from onepen.staging.header import Header
 from onepen.staging.quotes import quotes
-from onepen.subagents import toolset
 from onepen.subagents.definition import parse_definition
 from onepen.subagents.prompt import prefix_sha, system_blocks
+from onepen.subagents.toolbox import toolset
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCS = REPOSITORY / "docs"

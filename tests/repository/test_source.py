@@ -200,7 +200,7 @@ def test_broad_excepts_stand_at_the_edges_only() -> None:
     assert sorted(found) == sorted(set(found)), "one in a module"
     assert set(found) <= {
         "orchestrator/commands/app.py", "orchestrator/tasks/driver.py", "orchestrator/process/calling.py",
-        "orchestrator/process/server.py", "subagents/launch.py",
+        "orchestrator/process/server.py", "subagents/process/launch.py",
     }  # fmt: skip
 
 

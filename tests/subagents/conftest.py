@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from onepen.subagents.environment import child_environment
-from onepen.subagents.forkserver import ForkServer
+from onepen.subagents.process.forkserver import ForkServer
 from onepen.testing.bench import Bench
 
 

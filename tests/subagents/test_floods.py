@@ -11,7 +11,7 @@ import pytest
 
 from onepen.subagents.hoard import overfull
 from onepen.subagents.pool import Failed, Limits, Reported
-from onepen.subagents.workfolder import WorkFolder
+from onepen.subagents.toolbox.workfolder import WorkFolder
 from onepen.testing.bench import Bench
 from onepen.testing.worker import worker
 

@@ -16,11 +16,11 @@ import pytest
 
 from onepen.subagents.ending import TimedOut
 from onepen.subagents.environment import child_environment
-from onepen.subagents.forked import ForkedChild
-from onepen.subagents.forkserver import ForkServer, NoForkServer
-from onepen.subagents.order import Order, Word
 from onepen.subagents.pool import Limits, ProcessPool
-from onepen.subagents.rehearsal import rehearse
+from onepen.subagents.process.forked import ForkedChild
+from onepen.subagents.process.forkserver import ForkServer, NoForkServer
+from onepen.subagents.process.order import Order, Word
+from onepen.subagents.process.rehearsal import rehearse
 from onepen.subagents.sandbox.level import probe
 from onepen.testing.bench import Bench, ScriptedHost, call
 from onepen.testing.processes import alive, below, children, marked, wait_until
@@ -110,7 +110,8 @@ def test_it_stands_alone(server: ForkServer) -> None:
 
 STRANGE = """
     import gc, json, os, resource, signal, sys
-    from onepen.subagents import launch, worker
+    from onepen.subagents.process import launch
+    from onepen.subagents import worker
     from onepen.subagents.__main__ import main
 
     def seen():
@@ -166,8 +167,9 @@ def test_what_a_worker_may_need_is_there_before_the_fork(bench: Bench) -> None:
         "late.py",
         """
         import sys
-        from onepen.subagents import launch, worker
-        from onepen.subagents.forkserving import warm
+        from onepen.subagents.process import launch
+        from onepen.subagents import worker
+        from onepen.subagents.process.forkserving import warm
         from onepen.subagents.sandbox.level import probe
         warm(probe())
         before = set(sys.modules)
@@ -313,8 +315,8 @@ def test_the_end_of_its_process_is_the_end_of_all(tmp_path: Path) -> None:
     """kill -9 of the process that holds the server, which is no parent of anybody but the warden."""
     program = """
         import os, sys, anyio
-        from onepen.subagents.forkserver import ForkServer
-        from onepen.subagents.order import Order
+        from onepen.subagents.process.forkserver import ForkServer
+        from onepen.subagents.process.order import Order
 
         async def main():
             server = ForkServer(dict(os.environ))
@@ -436,7 +438,7 @@ def test_an_attempt_whose_server_is_killed_has_failed(bench: Bench, own: ForkSer
 
 NOBODY = """
     import os, sys
-    from onepen.subagents import forkserving, warden
+    from onepen.subagents.process import forkserving, warden
     from onepen.subagents.__main__ import main
     from onepen.subagents.sandbox.level import probe
 

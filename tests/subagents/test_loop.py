@@ -18,7 +18,7 @@ from onepen.subagents.loop import (
     work,
 )
 from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, user
-from onepen.subagents.toolinput import ReportInput
+from onepen.subagents.toolbox.toolinput import ReportInput
 from onepen.testing.bench import Bench
 
 FIRST = user(Text("# Task\n\nWhen?"))

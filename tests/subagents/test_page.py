@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.subagents.page import LINE_CHARS, PAGE_CHARS, PAGE_LINES, Line, lines_of, page, parse_page
+from onepen.subagents.toolbox.page import LINE_CHARS, PAGE_CHARS, PAGE_LINES, Line, lines_of, page, parse_page
 
 texts = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\r\n\t ()"), max_size=200)
 

@@ -14,12 +14,12 @@ import anyio
 import pytest
 
 from onepen.subagents import outcome, supervision
-from onepen.subagents.child import Child
 from onepen.subagents.ending import Ending, Failed, Reported, Stopped, TimedOut
 from onepen.subagents.host import Paused
 from onepen.subagents.messages import Message, Text
 from onepen.subagents.model import ModelReply, Usage
 from onepen.subagents.pool import Assignment, Limits, Pool, ProcessPool, RequestRefused
+from onepen.subagents.process.child import Child
 from onepen.testing.bench import Bench, ScriptedHost
 from onepen.testing.worker import worker
 

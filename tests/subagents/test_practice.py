@@ -11,7 +11,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 CODE = """
 import sys
 import onepen.subagents.worker
-from onepen.subagents.practice import practise
+from onepen.subagents.process.practice import practise
 from pathlib import Path
 from re import _compiler
 if sys.argv[2:]:
@@ -23,10 +23,10 @@ def compile(pattern, flags=0):
     return real(pattern, flags)
 _compiler.compile = compile
 
-from onepen.subagents.drafting import Drafting
+from onepen.subagents.toolbox.drafting import Drafting
 from onepen.subagents.prompt import first_message, prefix_sha, system_blocks, tools
-from onepen.subagents.reading import Reading
-from onepen.subagents.toolinput import ProposeEdit, WriteDraft, parse_input
+from onepen.subagents.toolbox.reading import Reading
+from onepen.subagents.toolbox.toolinput import ProposeEdit, WriteDraft, parse_input
 root = Path(sys.argv[1])
 (root / "drafts").mkdir()
 (root / "inputs").mkdir()

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onepen.subagents.printed import Printed
+from onepen.subagents.toolbox.printed import Printed
 
 
 def printed(*pieces: bytes, head: int = 10, tail: int = 10) -> Printed:

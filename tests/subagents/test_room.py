@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from onepen.subagents.room import AT_ONCE, make_room, workers_within
+from onepen.subagents.process.descriptors import AT_ONCE, make_room, workers_within
 
 
 @pytest.mark.parametrize(("descriptors", "workers"), [(256, 1), (1024, 192), (4096, 960), (4256, 1000), (20_000, 4936)])
@@ -25,7 +25,7 @@ def test_the_limit_is_raised_as_far_as_it_goes(hard: int, room: int, soft: int) 
     program = f"""
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (512, {hard}))
-from onepen.subagents.room import make_room
+from onepen.subagents.process.descriptors import make_room
 print(make_room(1000), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """
     said = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True).stdout

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from onepen.memory.fence import inside
-from onepen.subagents import running
-from onepen.subagents.command import together
 from onepen.subagents.messages import ToolResult
-from onepen.subagents.running import state_after
 from onepen.subagents.sandbox import landlock
+from onepen.subagents.toolbox import running
+from onepen.subagents.toolbox.command import together
+from onepen.subagents.toolbox.running import state_after
 from onepen.testing.bench import Bench, Tried
 
 
@@ -140,14 +140,14 @@ def test_a_flood_is_cut_and_its_end_is_kept(tools: Tried, monkeypatch: pytest.Mo
     shown = told(tools.ok("run_command", command="seq 1 2000000; echo oops"))
     assert len(shown) < 20_000 and shown.startswith("exit code 0\nstdout:\n1\n2\n") and shown.endswith("2000000\noops")
     assert "bytes left out …]" in shown
-    monkeypatch.setattr("onepen.subagents.command.MOST_PRINTED", 1 << 20)
+    monkeypatch.setattr("onepen.subagents.toolbox.command.MOST_PRINTED", 1 << 20)
     assert told(tools("run_command", command="yes").content).startswith("ended, it printed more than ")
 
 
 def test_a_folder_that_fills_up_is_noticed_while_it_fills(tools: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
     """F20: many files, and large ones."""
-    monkeypatch.setattr("onepen.subagents.workfolder.MOST_BYTES", 1 << 20)
-    monkeypatch.setattr("onepen.subagents.workfolder.MOST_FILES", 50)
+    monkeypatch.setattr("onepen.subagents.toolbox.workfolder.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("onepen.subagents.toolbox.workfolder.MOST_FILES", 50)
     full = tools("run_command", command="head -c 3000000 /dev/urandom > big; sleep 20")
     assert full.is_error and "ended, the work folder holds more than 1 MiB; remove what is not needed" in full.content
     tools.ok("run_command", command="rm big")

@@ -18,12 +18,12 @@ NOBODY = 65534
 INSIDE = """
 import json, os, sys
 from pathlib import Path
-from onepen.subagents.running import Running
+from onepen.subagents.toolbox.running import Running
 from onepen.subagents.sandbox.confine import confine
 from onepen.subagents.sandbox.confinement import Confinement
 from onepen.subagents.sandbox.level import probe
-from onepen.subagents.toolinput import RunCommand
-from onepen.subagents.workfolder import WorkFolder
+from onepen.subagents.toolbox.toolinput import RunCommand
+from onepen.subagents.toolbox.workfolder import WorkFolder
 
 root, user, commands = Path(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])
 if user != os.getuid():

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from onepen.subagents import toolinput
 from onepen.subagents.messages import ToolUse
-from onepen.subagents.toolset import TOOLS, tools
+from onepen.subagents.toolbox import toolinput
+from onepen.subagents.toolbox.toolset import TOOLS, tools
 from onepen.testing.bench import Bench
 
 WRITE: dict[str, Any] = {"text": "# Glaze two\n\n## Matte\n\nx\n"}

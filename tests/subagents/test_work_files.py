@@ -7,9 +7,9 @@ import pytest
 
 from onepen.memory.guard import read_beneath
 from onepen.staging.draft import Draft, parse_draft
-from onepen.subagents.drafting import drafted_in
 from onepen.subagents.messages import ToolResult
-from onepen.subagents.workfolder import WorkFolder, short_sha
+from onepen.subagents.toolbox.drafting import drafted_in
+from onepen.subagents.toolbox.workfolder import WorkFolder, short_sha
 from onepen.testing.bench import Bench, Tried
 
 CSV = "cone,degrees\n6,1222\n"

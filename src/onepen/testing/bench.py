@@ -14,17 +14,17 @@ from onepen.memory.fence import inside
 from onepen.memory.ids import AgentId, TaskId
 from onepen.memory.snapshot import SNAPSHOT_FILES
 from onepen.subagents.definition import AgentDefinition, parse_definition
-from onepen.subagents.drafting import Drafting
-from onepen.subagents.forkserver import ForkServer
 from onepen.subagents.host import Paused
 from onepen.subagents.messages import Message, ToolResult, ToolUse
 from onepen.subagents.model import ModelReply, Usage
 from onepen.subagents.pool import Assignment, Ending, Host, Limits, ProcessPool
-from onepen.subagents.reading import Reading
-from onepen.subagents.running import Running
+from onepen.subagents.process.forkserver import ForkServer
 from onepen.subagents.sandbox.level import Level
-from onepen.subagents.tools import Toolbox
-from onepen.subagents.workfolder import WorkFolder
+from onepen.subagents.toolbox.drafting import Drafting
+from onepen.subagents.toolbox.reading import Reading
+from onepen.subagents.toolbox.running import Running
+from onepen.subagents.toolbox.tools import Toolbox
+from onepen.subagents.toolbox.workfolder import WorkFolder
 
 TASK = TaskId("t1abc")
 KILN = """\

@@ -13,16 +13,16 @@ from onepen.memory import files
 from onepen.memory.fence import Fences
 from onepen.memory.ids import TaskId
 from onepen.memory.snapshot import load
-from onepen.subagents.drafting import Drafting
 from onepen.subagents.loop import Said, work
 from onepen.subagents.messages import Message
 from onepen.subagents.pool import Assignment, Ending, Failed, Host, Reported, RequestRefused, Stopped
 from onepen.subagents.prompt import first_message, prefix_sha, system_blocks, tools
-from onepen.subagents.reading import Reading
-from onepen.subagents.running import Running
-from onepen.subagents.toolinput import ReportInput
-from onepen.subagents.tools import Toolbox
-from onepen.subagents.workfolder import WorkFolder
+from onepen.subagents.toolbox.drafting import Drafting
+from onepen.subagents.toolbox.reading import Reading
+from onepen.subagents.toolbox.running import Running
+from onepen.subagents.toolbox.toolinput import ReportInput
+from onepen.subagents.toolbox.tools import Toolbox
+from onepen.subagents.toolbox.workfolder import WorkFolder
 
 Instead = Callable[[Assignment], Ending | None]
 """Called with an attempt before it runs; an ending that it gives is the attempt's."""

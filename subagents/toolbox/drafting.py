@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from ..memory.errors import MemoryFault
-from ..memory.ids import CardId, id_from_title, shown
-from ..memory.index.index import IndexEntry
-from ..memory.target import CardTarget, FileTarget, NoteTarget, Target, parse_target
-from ..memory.text.card import CardEdit, EditKind, apply_edit
-from ..memory.text.document import Document, parse_document
-from ..memory.text.passage_match import find_once
-from ..staging.draft import edit_of, render_draft
-from ..staging.policy import Provenance
+from ...memory.errors import MemoryFault
+from ...memory.ids import CardId, id_from_title, shown
+from ...memory.index.index import IndexEntry
+from ...memory.target import CardTarget, FileTarget, NoteTarget, Target, parse_target
+from ...memory.text.card import CardEdit, EditKind, apply_edit
+from ...memory.text.document import Document, parse_document
+from ...memory.text.passage_match import find_once
+from ...staging.draft import edit_of, render_draft
+from ...staging.policy import Provenance
 from .draftname import name_for, next_name, short_names
 from .draftsfolder import DraftsFolder
 from .reading import Reading, section_of

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import Signals
 
-from ..memory.fence import inside
-from ..memory.guard import UnsafeFile
+from ...memory.fence import inside
+from ...memory.guard import UnsafeFile
+from ..environment import command_environment
 from .command import MOST_PRINTED, Ran, run_command
-from .environment import command_environment
 from .printed import Printed
 from .toolinput import RunCommand, ToolRefused
 from .workfolder import Contents, WorkFolder

@@ -14,9 +14,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..memory.fence import inside
-from ..memory.text.clip import boundary
-from ..staging.secret import mask
+from ...memory.fence import inside
+from ...memory.text.clip import boundary
+from ...staging.secret import mask
 
 PAGE_LINES = 400
 PAGE_CHARS = 40_000

@@ -7,20 +7,20 @@ for one attempt every text is the first: three quarters of an attempt's processo
 from datetime import date
 from pathlib import Path
 
-from ..memory.guard import leads_straight
-from ..memory.ids import CardId, id_from_title
-from ..memory.index.index import IndexEntry
-from ..memory.target import CardTarget
-from ..memory.text.card import CardEdit, apply_edit
-from ..staging.draft import parse_draft, render_draft
-from ..staging.quotes import parse_quote
-from ..staging.secret import mask
-from . import wire
-from .draftname import name_for
-from .messages import ToolUse, parse_message, user
-from .page import page
-from .prompt import prefix_sha, tools
-from .toolinput import WriteDraft, parse_input
+from ...memory.guard import leads_straight
+from ...memory.ids import CardId, id_from_title
+from ...memory.index.index import IndexEntry
+from ...memory.target import CardTarget
+from ...memory.text.card import CardEdit, apply_edit
+from ...staging.draft import parse_draft, render_draft
+from ...staging.quotes import parse_quote
+from ...staging.secret import mask
+from .. import wire
+from ..messages import ToolUse, parse_message, user
+from ..prompt import prefix_sha, tools
+from ..toolbox.draftname import name_for
+from ..toolbox.page import page
+from ..toolbox.toolinput import WriteDraft, parse_input
 
 _TEXT = '# Practice\n\n## Part one\n\n- "Celadon" at cone 6\n\n> "Celadon since May." (inputs/glaze.md:3)\n'
 _TASK, _ATTEMPT = "practice", 1

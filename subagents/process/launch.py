@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from ..sandbox.confine import SandboxFailed, confine
+from ..sandbox.confinement import Confinement
+from ..sandbox.level import Level
 from .kin import die_with_parent
 from .order import Order
-from .sandbox.confine import SandboxFailed, confine
-from .sandbox.confinement import Confinement
-from .sandbox.level import Level
 
 NOT_STARTED = 126
 """The exit status of a worker that could not be closed in, or whose program could not be started."""
@@ -78,7 +78,7 @@ def become(prepared: Prepared, level: Level) -> int:
             print(e, file=sys.stderr)  # noqa: T201
             return NOT_STARTED
     if not prepared.program:
-        from .worker import main
+        from ..worker import main
 
         return main()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and a program would inherit that

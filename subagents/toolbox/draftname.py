@@ -2,7 +2,7 @@
 
 import re
 
-from ..memory.ids import CardId, shown
+from ...memory.ids import CardId, shown
 from .toolinput import ToolRefused
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")

@@ -17,11 +17,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
-from .kin import die_with_parent
+from ..process.kin import die_with_parent
+from ..sandbox import landlock, seccomp
+from ..sandbox.filter import Kernel, packed
+from ..sandbox.filter import together as keeps_together
 from .printed import Printed
-from .sandbox import landlock, seccomp
-from .sandbox.filter import Kernel, packed
-from .sandbox.filter import together as keeps_together
 
 SHELL = "/bin/sh"
 MOST_PRINTED = 64 << 20

@@ -18,11 +18,11 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 
+from ..sandbox import confine
+from ..sandbox.level import Level, probe
 from .kin import end_all, strike, take_in_orphans
 from .launch import Prepared, launch, prepare
 from .order import DESCRIPTORS, LARGEST, Order, Word
-from .sandbox import confine
-from .sandbox.level import Level, probe
 
 _LOOK_SECONDS = 1.0
 """How often it looks for children that it didn't fork, as long as there are workers."""
@@ -35,7 +35,13 @@ _AGAIN_SECONDS = 0.1
 _ORDERS_AT_ONCE = 32
 
 
-_NEEDED = ("onepen.subagents.worker", "onepen.subagents.running", "rapidfuzz.fuzz", "rapidfuzz.process", "traceback")
+_NEEDED = (
+    "onepen.subagents.worker",
+    "onepen.subagents.toolbox.running",
+    "rapidfuzz.fuzz",
+    "rapidfuzz.process",
+    "traceback",
+)
 """All that a worker may import on its way: in the sandbox it would take the same time each time."""
 
 

@@ -7,8 +7,8 @@ from typing import Literal, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from .errors import SubagentFault
-from .messages import mend
+from ..errors import SubagentFault
+from ..messages import mend
 
 
 class ToolRefused(SubagentFault):

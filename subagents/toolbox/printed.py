@@ -2,7 +2,7 @@
 
 import codecs
 
-from ..staging.characters import visible
+from ...staging.characters import visible
 
 HEAD, TAIL = 6_000, 10_000
 """Bytes kept of the beginning and of the end of one stream: the end is where a program says what went wrong."""

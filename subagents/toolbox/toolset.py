@@ -6,7 +6,7 @@ one is paid for, and a change of one byte makes every cached prefix worthless.
 
 from collections.abc import Mapping
 
-from .model import ToolSpec
+from ..model import ToolSpec
 
 Schema = Mapping[str, object]
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ..memory.errors import OnepenError
-from ..memory.fence import PLAIN, Fences
+from ...memory.errors import OnepenError
+from ...memory.fence import PLAIN, Fences
+from ..messages import ToolResult, ToolUse, well_formed
 from .drafting import Drafting, drafted_in
-from .messages import ToolResult, ToolUse, well_formed
 from .page import Page
 from .reading import Reading
 from .toolinput import (

@@ -7,9 +7,9 @@ forked worker would have to copy page by page; after a rehearsal it is shared. N
 import os
 from pathlib import Path
 
-from . import wire
-from .messages import Block, ToolUse
-from .worker import Line, run
+from .. import wire
+from ..messages import Block, ToolUse
+from ..worker import Line, run
 
 TIMES = 8
 """CPython 3.11 rewrites a function's code at its eighth call or so (PEP 659)."""

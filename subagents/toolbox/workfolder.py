@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..memory import files
-from ..memory.guard import UnsafeFile, list_beneath, open_beneath, read_beneath
-from ..memory.ids import shown
-from ..staging.draft import MAX_BYTES
-from .hoard import CLOSED
+from ...memory import files
+from ...memory.guard import UnsafeFile, list_beneath, open_beneath, read_beneath
+from ...memory.ids import shown
+from ...staging.draft import MAX_BYTES
+from ..hoard import CLOSED
 from .toolinput import ToolRefused
 
 TMP, DRAFTED = ".tmp", ".drafted"

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from ..memory import files
-from ..memory.guard import UnsafeFile, read_beneath
-from ..memory.ids import shown
-from ..staging.draft import MAX_BYTES, Draft, parse_draft
-from ..staging.secret import secrets_in
+from ...memory import files
+from ...memory.guard import UnsafeFile, read_beneath
+from ...memory.ids import shown
+from ...staging.draft import MAX_BYTES, Draft, parse_draft
+from ...staging.secret import secrets_in
 from .draftname import draft_name
 from .toolinput import ToolRefused
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from .libc import libc
+from ..libc import libc
 
 LAST_SECONDS = 60.0
 """How long the last processes may take to end: what hangs in the kernel is not waited for for ever."""

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 
 import anyio
 
-from .errors import SubagentFault
+from ..errors import SubagentFault
 from .forked import ForkedChild
 from .order import Order
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_args
 
-from ..memory.errors import MemoryFault
-from ..memory.guard import UnsafeFile, list_beneath, read_beneath
-from ..memory.ids import shown
-from ..memory.target import CardTarget, FileTarget, NoteTarget, Shelf, Target, parse_target
-from ..memory.text.document import Document, NotText, decode, line_at, parse_document
-from ..memory.text.refusal import NoSuchSection
+from ...memory.errors import MemoryFault
+from ...memory.guard import UnsafeFile, list_beneath, read_beneath
+from ...memory.ids import shown
+from ...memory.target import CardTarget, FileTarget, NoteTarget, Shelf, Target, parse_target
+from ...memory.text.document import Document, NotText, decode, line_at, parse_document
+from ...memory.text.refusal import NoSuchSection
 from .page import PAGE_LINES, Page, page
 from .toolinput import ToolRefused
 
