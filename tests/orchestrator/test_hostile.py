@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 
-from onepen.memory.ids import ClientId
+from onepen.memory.ids import ClientId, TaskId
 from onepen.memory.snapshot import load
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.service import Service
@@ -28,6 +28,9 @@ class Hostile:
 
     def __init__(self) -> None:
         self.refused: list[str] = []
+
+    def stop(self, task: TaskId, attempt: int) -> None:
+        """Nobody ends it before."""
 
     async def run(self, assignment: Assignment, host: Host) -> Ending:
         system = system_blocks(load(Path(assignment.snapshot)).files, assignment.agent)

@@ -44,7 +44,7 @@ def good(name: str) -> bytes:
 
 
 class Approving:
-    """A reviewing model that says yes to whatever it is shown; `meanwhile` happens while it thinks."""
+    """A reviewing model that says yes to whatever it is shown; `meanwhile` happens while it thinks of hostile-first."""
 
     name = "scripted:yes"
 
@@ -54,7 +54,8 @@ class Approving:
         self._meanwhile = meanwhile
 
     async def reply(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
-        self._meanwhile()
+        if "research/hostile-first.md" in request.messages[0].text:  # drafts are judged in whatever order
+            self._meanwhile()
         return await self.script.reply(request)
 
     def __call__(self, name: str, definition: AgentDefinition, client: ClientId | None) -> Served:
