@@ -99,8 +99,8 @@ def test_an_agent_that_may_run_commands_is_refused_where_nothing_holds_it(
 
 
 def test_so_is_a_program_of_the_persons(root: Path, make_service: MakeService) -> None:
-    with pytest.raises(NoSandbox, match=r"^/opt/build: refused"):
-        delegated(root, make_service, NONE, Setup(workers={"builder": ("/opt/build",)}))
+    with pytest.raises(NoSandbox, match=r"^/bin/sh: refused"):
+        delegated(root, make_service, NONE, Setup(workers={"builder": ("/bin/sh",)}))
 
 
 def test_it_is_let_through_where_something_holds_it(root: Path, make_service: MakeService) -> None:
@@ -110,7 +110,7 @@ def test_it_is_let_through_where_something_holds_it(root: Path, make_service: Ma
 
 
 def test_the_persons_word_lets_it_through_and_it_is_told(root: Path, make_service: MakeService) -> None:
-    result = delegated(root, make_service, NONE, Setup(workers={"builder": ("/opt/build",)}, unsafe=True))
+    result = delegated(root, make_service, NONE, Setup(workers={"builder": ("/bin/sh",)}, unsafe=True))
     assert [task.status for task in result.tasks] == ["answered"]
     assert f"sandbox: {NONE.words}" in result.notices
 
@@ -124,6 +124,6 @@ def test_an_agent_with_onepens_own_tools_works_everywhere_and_it_is_told(root: P
 def test_a_task_that_goes_on_is_looked_at_again(root: Path, make_service: MakeService) -> None:
     """What was let through once is not for ever: the word is for one request."""
     [task] = delegated(root, make_service, BEST).tasks
-    service = make_service(level=NONE, setup=replace(Setup(), workers={"builder": ("/opt/build",)}))
+    service = make_service(level=NONE, setup=replace(Setup(), workers={"builder": ("/bin/sh",)}))
     with pytest.raises(NoSandbox):
         anyio.run(partial(service.resume, task.task))

@@ -55,6 +55,7 @@ def test_each_change_is_told_until_ctrl_c_also_through_a_kill(story: Story) -> N
             assert wait_until(lambda: '"status": "committed"' in documents.read_text())
             assert story.kill()
             assert wait_until(lambda: plain.read_text().count("no orchestrator runs") == 2)
+            assert wait_until(lambda: documents.read_text().count('"orchestrator": null') == 2)
             for process in both:
                 process.send_signal(signal.SIGINT)
             assert [process.wait(10) for process in both] == [0, 0]
