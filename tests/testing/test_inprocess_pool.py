@@ -33,5 +33,5 @@ def test_it_leaves_the_same_draft_as_a_process(
 def test_an_ending_can_be_put_in_its_place(make_service: Callable[..., Service]) -> None:
     pool = InProcessPool(instead=lambda assignment: Stopped(0.5))
     [task] = anyio.run(partial(make_service(pool=pool).delegate, DelegateRequest(("x",)))).tasks
-    assert (task.status, task.reason) == ("interrupted", "it was stopped")
+    assert (task.status, task.reason) == ("interrupted", "it was cancelled")
     assert [(a.task, a.attempt) for a in pool.assignments] == [(task.task, 1)]
