@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .processes import alive, below
+
 PROGRAM = Path(sys.executable).parent / "onepen"
 LIMIT = 30.0
 
@@ -108,13 +110,14 @@ def orchestrators(folder: Path) -> dict[int, str]:
 
 
 def end_orchestrators(folder: Path) -> dict[int, str]:
-    """Kill those orchestrators and wait until they are gone; gives which there were."""
+    """Kill those orchestrators and wait until they and their workers are gone; gives which there were."""
     found = orchestrators(folder)
+    under = [one for pid in found for one in below(pid)]  # the warden has the log open for a moment longer
     for pid in found:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + LIMIT
-    while orchestrators(folder):
+    while orchestrators(folder) or any(map(alive, under)):
         assert time.monotonic() < deadline, found
         time.sleep(0.01)
     return found
