@@ -197,11 +197,10 @@ class Attempt:
                 return AttemptFailed(attempt, reason, not refused, self._facts(attempt), seconds)
 
     def _unasked(self, attempt: int, error: OnepenError, conversation: Conversation, seconds: float) -> AttemptFailed:
-        """A call that could not be made or paid: the worker's drafts are kept, trying again now can't help."""
+        """A call that could not be made or paid, or no worker to be had: drafts are kept, trying again can't help."""
         over = error.exit_code == OVER_BUDGET
         nothing = over and not conversation.spent.lost and not conversation.replies
-        reason = ("not started: " if nothing else "") + error.message
-        reason += f" (next: {error.hint})" if error.hint else ""
+        reason = ("not started: " if nothing else "") + str(error)
         kind: Literal["", "budget"] = "budget" if over else ""
         return AttemptFailed(attempt, reason, False, self._facts(attempt), seconds, kind)
 

@@ -341,9 +341,9 @@ async def _within(work: Awaitable[T], otherwise: Callable[[Exception], T]) -> T:
 
 
 def _told(error: Exception) -> str:
-    """Why an attempt failed, in one line for people."""
+    """Why an attempt failed, in one line for people, with the next command where there is one."""
     if isinstance(error, OnepenError):
-        return error.message
+        return str(error)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename is not None else ""
         return f"the disk or system refused it: {place}{error.strerror or 'no reason given'}"

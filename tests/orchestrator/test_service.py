@@ -3,7 +3,7 @@
 import hashlib
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from onepen.orchestrator.errors import (
     NoSuchTask,
 )
 from onepen.orchestrator.requests import DelegateRequest, ProgressLine, SearchRequest
-from onepen.orchestrator.results import DelegateResult, DraftView
+from onepen.orchestrator.results import DelegateResult, DraftView, TaskView
 from onepen.orchestrator.review.decide import Decider
 from onepen.orchestrator.review.reviewer import Examined
 from onepen.orchestrator.service import Service
@@ -1015,3 +1015,14 @@ def test_status_says_that_a_redo_log_from_elsewhere_is_passed_over(service: Serv
     [notice] = service.status().notices
     assert ".onepen/redo/log" in notice
     assert "another workspace" in notice
+
+
+def test_why_an_attempt_failed_ends_in_the_next_command(root: Path, make_service: MakeService) -> None:
+    def in_its_place(made: Sequence[TaskView]) -> None:
+        (root / "staging" / made[0].task / "1").mkdir()
+
+    [task] = anyio.run(partial(make_service().delegate, DelegateRequest(("x",)), on_made=in_its_place)).tasks
+    assert (task.status, task.reason) == (
+        "failed",
+        f"staging/{task.task}/1: is there already, so nothing is written to it (next: onepen resume {task.task})",
+    )
