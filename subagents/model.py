@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Literal, Protocol
 
 from .messages import Block, Message, ToolResult, message_dict
 
@@ -22,12 +22,31 @@ class ToolSpec:
         return {"name": self.name, "description": self.description, "input_schema": self.input_schema}
 
 
+Life = Literal["5m", "1h"]
+"""How long a server keeps what a cache mark ends, from its last use on."""
+
+
+@dataclass(frozen=True)
+class Caching:
+    """How a request wishes to be cached: which system blocks, by number, end with a mark, and how long each mark lives.
+
+    `prefix` is the life of the marks in the system prompt, `tail` that of those in the conversation; the API takes no
+    longer life after a shorter one.
+    """
+
+    ends: tuple[int, ...]
+    prefix: Life = "5m"
+    tail: Life = "5m"
+
+
 @dataclass(frozen=True)
 class ModelRequest:
-    """All that a reply may depend on.
+    """All that a reply may depend on, and what only its cost depends on.
 
     `system` are the blocks of the prompt before the conversation, each ending with a newline; `max_tokens` is the
     longest reply; `agent` is the id of the agent that asks; `tool_choice` names the one tool that has to be called.
+    `caching` (None: as the gateway thinks best) and `after`, the server's id of the reply before ("": none), change no
+    reply, and stand in no hash.
     """
 
     model: str
@@ -37,13 +56,15 @@ class ModelRequest:
     max_tokens: int
     agent: str
     tool_choice: str | None = None
+    caching: Caching | None = None
+    after: str = ""
 
     def sha(self) -> str:
         """Hex sha256 of the request: equal requests have one reply, whichever attempt asks and whenever."""
         return canonical_sha(self.as_dict())
 
     def as_dict(self) -> dict[str, object]:
-        """All of it as JSON's types."""
+        """All that a reply depends on, as JSON's types."""
         return {
             "model": self.model,
             "system": self.system,
@@ -92,12 +113,16 @@ def _around(request: ModelRequest) -> tuple[bytes, bytes]:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one reply, as the API counts them: `input` is what was neither written to nor read from the cache."""
+    """Tokens of one reply, as the API counts them: `input` is what was neither written to nor read from the cache.
+
+    `cache_write_1h` are those of `cache_write` that are kept for an hour, and cost more.
+    """
 
     input: int = 0
     cache_write: int = 0
     cache_read: int = 0
     output: int = 0
+    cache_write_1h: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -105,6 +130,7 @@ class Usage:
             self.cache_write + other.cache_write,
             self.cache_read + other.cache_read,
             self.output + other.output,
+            self.cache_write_1h + other.cache_write_1h,
         )
 
     @property
@@ -114,12 +140,24 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class Miss:
+    """Why a server found less in its cache than the request before had put there, in the server's own word.
+
+    `tokens` of the prompt are said to be read anew for it; None: not said.
+    """
+
+    reason: str
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
 class ModelReply:
     """What a model said; `stop_reason` is the API's word, also one that isn't known yet.
 
     `cost_usd` is in US dollars, None where the model's price is unknown. `details` is what the server said of a stop,
     such as why the model refused; "" for nothing. `done` are results that an earlier attempt of the task had for calls
-    of this reply, which must not be made again.
+    of this reply, which must not be made again. `id` is the server's name of the reply ("": it has none); `miss` is
+    what the server says of its cache, None for nothing.
     """
 
     content: tuple[Block, ...]
@@ -129,6 +167,8 @@ class ModelReply:
     cost_usd: float | None = 0.0
     details: str = ""
     done: tuple[ToolResult, ...] = ()
+    id: str = ""
+    miss: Miss | None = None
 
     @property
     def message(self) -> Message:

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ...subagents.messages import Block, mend
-from ...subagents.model import ModelReply, ToolSpec, Usage
+from ...subagents.model import Miss, ModelReply, ToolSpec, Usage
 
 VERSION = 1
 
@@ -38,7 +38,10 @@ class Tool:
 
 @dataclass(frozen=True)
 class Begun:
-    """The beginning of a chat; `layers` are estimated tokens of B (rules and tools), A, I and S."""
+    """The beginning of a chat; `layers` are estimated tokens of B (rules and tools), A, I and S.
+
+    `parts` names the layer of each block of `system`; () in chats of before, whose first block was B and A together.
+    """
 
     session: str
     client: str | None
@@ -49,6 +52,7 @@ class Begun:
     layers: Mapping[str, int]
     max_tokens: int
     known: str = ""
+    parts: tuple[str, ...] = ()
     kind: Literal["begun"] = "begun"
 
 
@@ -69,7 +73,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Replied:
-    """A whole reply. Ids of its tool calls are unlike all before them in this chat."""
+    """A whole reply. Ids of its tool calls are unlike all before them in this chat.
+
+    `id` is the server's name of the reply, `miss` what it said of its cache.
+    """
 
     turn: int
     at: str
@@ -78,11 +85,15 @@ class Replied:
     usage: Usage
     model: str
     cost_usd: float | None = 0.0
+    id: str = ""
+    miss: Miss | None = None
     kind: Literal["replied"] = "replied"
 
     @classmethod
     def of(cls, turn: int, at: str, reply: ModelReply) -> "Replied":
-        return cls(turn, at, reply.content, reply.stop_reason, reply.usage, reply.model, reply.cost_usd)
+        return cls(
+            turn, at, reply.content, reply.stop_reason, reply.usage, reply.model, reply.cost_usd, reply.id, reply.miss
+        )
 
 
 @dataclass(frozen=True)

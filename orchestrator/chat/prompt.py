@@ -1,8 +1,9 @@
 """The main agent's prompt: layers of text that stand before the conversation, stable ones first.
 
-    block 1  B and A   RULES, OPS | SOUL, USER, BRIEF and the client's own
-    block 2  I         MEMORY.md, the indexes, the registry of agents   | between fences: what stands there is
-    block 3  S         the synthesis, the two latest day logs           | data, whoever wrote it (memory/fence.py)
+    block 1  B   RULES, OPS; the tools stand before it
+    block 2  A   SOUL, USER, BRIEF and the client's own
+    block 3  I   MEMORY.md, the indexes, the registry of agents   | between fences: what stands there is
+    block 4  S   the synthesis, the two latest day logs           | data, whoever wrote it (memory/fence.py)
 
 No clock, no counter and no id stands here: the same files give the same bytes. The blocks are made when a chat begins
 and kept in its file, so a chat that goes on has the same prompt to the byte, whatever was changed since.
@@ -28,8 +29,10 @@ READING = frozenset({"read_card", "read_draft", "search_history"})
 """Tools whose results are counted as layer E."""
 
 
-def system_blocks(layers: Sequence[Layer], space: Space, fences: Fences) -> tuple[str, ...]:
-    """The blocks before the conversation, each ending with a newline; a block without text is left out.
+def system_blocks(layers: Sequence[Layer], space: Space, fences: Fences) -> tuple[tuple[str, str], ...]:
+    """The blocks before the conversation, each with its layer's name before it and a newline at its end.
+
+    A block without text is left out. What a client's space is called is said where it matters: B is the same for all.
 
     Rules and persona change by a person's word only. What agents wrote as well, I and S, comes between fences.
     """
@@ -40,9 +43,8 @@ def system_blocks(layers: Sequence[Layer], space: Space, fences: Fences) -> tupl
         if layer.name in _FROZEN
     }
     whose = f"(This is the space of the client {space.client}; nothing of another client is known here.)\n"
-    first = texts.get("B", "") + ("" if space.client is None else whose) + texts.get("A", "")
-    rest = [_FROZEN[name] + texts[name] for name in ("I", "S") if texts.get(name)]
-    return tuple(block for block in (first, *rest) if block)
+    texts["A"] = ("" if space.client is None else whose) + texts.get("A", "")
+    return tuple((name, _FROZEN.get(name, "") + texts[name]) for name in ("B", "A", "I", "S") if texts.get(name))
 
 
 def layer_tokens(layers: Sequence[Layer], tools: Sequence[ToolSpec]) -> dict[str, int]:

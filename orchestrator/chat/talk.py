@@ -161,12 +161,14 @@ class Talk:
         """How a chat begins, with the layers as they are now; it has no id yet."""
         house, now = self._house, self._house.clock.now()
         found = layers(house.view, house.space, now.date())
+        blocks = system_blocks(found, house.space, fences_of(house.space.root, keep=keep))
         return Begun(
             session="",
             client=house.space.client,
             at=now.isoformat(timespec="seconds"),
             model=model,
-            system=system_blocks(found, house.space, fences_of(house.space.root, keep=keep)),
+            system=tuple(text for _, text in blocks),
+            parts=tuple(name for name, _ in blocks),
             tools=tuple(Tool(t.name, t.description, t.input_schema) for t in tools()),
             layers=layer_tokens(found, tools()),
             max_tokens=MAX_TOKENS,

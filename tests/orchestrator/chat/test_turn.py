@@ -35,7 +35,7 @@ def test_an_answer_is_what_the_model_said_and_the_prompt_stands_before_it(parlou
     assert (result.answer, result.stop_reason, result.exit_code) == ("At 1200.", "end_turn", 0)
     (request,) = parlour.model.requests
     assert request.agent == "main" and all(block.endswith("\n") for block in request.system)
-    assert '<file path="RULES.md">' in request.system[0] and " data: projects/_index.md]" in request.system[1]
+    assert '<file path="RULES.md">' in request.system[0] and " data: projects/_index.md]" in request.system[2]
     (message,) = request.messages
     assert message.role == "user" and message.content[-1] == Text("What do we fire at?")
     assert [tool.name for tool in request.tools] == sorted(tool.name for tool in request.tools)
