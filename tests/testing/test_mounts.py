@@ -31,6 +31,18 @@ def test_an_image_keeps_what_was_synced_before_it_was_copied(tmp_path: Path) -> 
     assert not (tmp_path / "mnt").is_mount()
 
 
+def test_a_copy_is_what_was_copied_also_while_the_one_before_is_in_use(tmp_path: Path) -> None:
+    base, image = tmp_path / "base.img", tmp_path / "run.img"
+    mounts.make_image(base, 8)
+    mounts.copy_image(base, image)
+    with mounts.mounted(image, tmp_path / "mnt") as mnt:
+        open_still = (mnt / "from before").open("w")
+    with open_still:
+        mounts.copy_image(base, image)
+        with mounts.mounted(image, tmp_path / "mnt") as mnt:
+            assert not (mnt / "from before").exists()
+
+
 def test_one_that_broke_takes_nothing_more_from_a_file_that_is_open(tmp_path: Path) -> None:
     mounts.make_image(tmp_path / "a.img", 8)
     with mounts.mounted(tmp_path / "a.img", tmp_path / "mnt") as mnt, (mnt / "a").open("wb", buffering=0) as file:

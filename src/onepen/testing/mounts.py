@@ -40,8 +40,12 @@ def make_image(path: Path, megabytes: int) -> None:
 
 
 def copy_image(source: Path, target: Path) -> None:
-    """What is on the "disk" at this moment: what the file system still holds back is not in it."""
-    _run("cp", "--sparse=always", source, target)
+    """What is on the "disk" at this moment: what the file system still holds back is not in it.
+
+    `target` is a new file each time. Where one of its name is still in use, since somebody has a file open in what was
+    mounted from it, a mount of the same file would show that and not the copy.
+    """
+    _run("cp", "--remove-destination", "--sparse=always", source, target)
 
 
 @contextmanager
