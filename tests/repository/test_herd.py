@@ -26,4 +26,5 @@ def test_twenty_at_once_with_the_gate_and_without() -> None:
     found = json.loads(subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=True).stdout)
     for row in found["herds"]:
         assert row["calls"] == 60
-        assert row["times_bound"] <= TARGET if row["gate"] else row["times_bound"] > 1.9
+        # How much dearer it is without the gate depends on how close together they start.
+        assert row["times_bound"] <= TARGET if row["gate"] else row["times_bound"] > TARGET
