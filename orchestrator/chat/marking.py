@@ -28,7 +28,7 @@ SECONDS = {"5m": 300.0, "1h": 3600.0}
 EXCHANGES = 20
 """The last exchanges, whose pace counts."""
 RENEWED_AFTER = 30
-"""Exchanges after which all behind the persona is written anew, whatever its life (a setting says it; about so many)."""
+"""Exchanges after which the layers behind the persona are written anew in any case (about: a setting says it)."""
 
 _ORDER = ("B", "A", "I", "S")
 _ONE, _SEVERAL = (1, 2, 3), (0, 2, 3)
