@@ -15,7 +15,7 @@ import onepen
 
 from .strace import Fault, Point, Strace, points
 
-_LIMIT = 30.0
+_LIMIT = 120.0  # seconds without an answer, after which it is one that hangs, however busy the machine is
 
 
 @dataclass(frozen=True)
