@@ -36,16 +36,18 @@ def written(
 
     Raises PenHeld after `patience` seconds, Told, Silent, OtherVersion, or what `act` raises.
     """
-    deadline = seconds() + patience
+    deadline, held = seconds() + patience, None
     while True:
+        late = seconds() > deadline
         link = finder.running()
         if link is not None:
             try:
                 return act(over_there(link))
             except Gone:
                 pass  # it ended: whether it had done it is known by the key
+        elif late and held is not None:
+            raise held
         try:
             return act(here())
-        except PenHeld:
-            if seconds() > deadline:
-                raise
+        except PenHeld as e:  # perhaps by an orchestrator that could not be reached yet, and now can
+            held = e

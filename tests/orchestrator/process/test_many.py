@@ -58,7 +58,7 @@ def test_lines_and_work_at_once_lose_nothing(rounds: int, tmp_path: Path) -> Non
     """
     onepen = Program(tmp_path)
     onepen.ok("init", "ws")
-    wanted = set()
+    wanted: set[str] = set()
     for number in range(rounds):
         lines = [f"line {number}.{n}" for n in range(4)]
         work = ("delegate", "Find it", "--model", "offline", "--answer", "--json")
