@@ -138,16 +138,16 @@ def mask(text: str, held: Held = NONE) -> str:
 
 
 @cache
-def _signs() -> re.Pattern[str]:
-    """Any sign of any shape."""
-    return re.compile("|".join(re.escape(sign) for shape in _shapes() for sign in shape.signs), re.IGNORECASE)
+def _signs() -> tuple[str, ...]:
+    """Every sign of every shape, once."""
+    return tuple(dict.fromkeys(sign for shape in _shapes() for sign in shape.signs))
 
 
 def _likely(text: str) -> Iterator[tuple[int, _Shape]]:
     """The shapes of which the text has a sign, each with its place in the table."""
-    if _signs().search(text) is None:
-        return
     folded = text.casefold()
+    if not any(sign in folded for sign in _signs()):  # one pattern of all signs takes twenty times as long
+        return
     for rank, shape in enumerate(_shapes()):
         if any(sign in folded for sign in shape.signs):
             yield rank, shape

@@ -72,3 +72,10 @@ def test_a_flood_is_counted_and_not_listed() -> None:
 @given(st.text(st.characters()))
 def test_what_is_visible_has_no_harm_left(text: str) -> None:
     assert not blocked(character_findings(visible(text)))
+
+
+def test_each_harmful_character_is_seen_in_a_text_that_has_no_other() -> None:
+    codes = (*range(0x20000), *range(0xE0000, 0xE1000), *range(0x10FF00, 0x110000))
+    texts = [f"{chr(code)}{chr(code)}a" for code in codes]
+    beside_another = [visible(f"\x07{text}").removeprefix("\\x07") for text in texts]
+    assert [visible(text) for text in texts] == beside_another
