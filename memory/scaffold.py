@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -89,6 +90,7 @@ def init(root: Path, *, id: str, name: str, today: date) -> tuple[str, ...]:  # 
     return tuple(made)
 
 
+@cache
 def shipped(name: str) -> str:
     """A text that onepen ships, such as "RULES.md" or "agents/writer.md"."""
     return resources.files(__package__).joinpath("shipped", *name.split("/")).read_bytes().decode()

@@ -76,7 +76,7 @@ def talk_of(
         desk=desk,
         clock=desk.clock,
         history=workshop.histories.setdefault(space.prefix, Followed(space)),
-        new_task=lambda: free_task(desk.view.workspace, ids),
+        new_task=lambda: free_task(desk.view.workspace.spaces(), ids),
         drafts=lambda: service.drafts(space.client),
         look=lambda prefix: service.look(prefix, note=False),
         delegate=hands.delegate,

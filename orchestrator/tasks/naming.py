@@ -1,5 +1,6 @@
 """New names: a task's id, and where a result goes when nobody said so, a finding named by the task's own words."""
 
+import os
 import unicodedata
 from collections.abc import Iterable
 from typing import Protocol
@@ -8,7 +9,7 @@ from ...memory.clock import Clock
 from ...memory.ids import BadId, CardId, TaskId, id_from_title
 from ...memory.target import CardTarget
 from ...memory.view import View
-from ...memory.workspace import SHELVES, Space, Workspace
+from ...memory.workspace import SHELVES, Space
 from ..extractive.findings import heading_of
 from .dossier import Dossier, dossiers
 
@@ -21,11 +22,12 @@ class Ids(Protocol):
     def task(self) -> TaskId: ...
 
 
-def free_task(workspace: Workspace, ids: Ids) -> TaskId:
-    """An id that no task of any space has."""
+def free_task(spaces: Iterable[Space], ids: Ids) -> TaskId:
+    """An id that no task of these spaces has, which are all that there are."""
+    staging = [f"{space.folder}/staging" for space in spaces]
     while True:
         task = ids.task()
-        if not any(space.staging(task).exists() for space in workspace.spaces()):
+        if not any(os.path.lexists(f"{folder}/{task}") for folder in staging):
             return task
 
 

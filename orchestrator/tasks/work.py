@@ -7,7 +7,7 @@ from pathlib import Path
 from ...memory import snapshot
 from ...memory.errors import MemoryFault
 from ...memory.follow import Followed
-from ...memory.ids import AgentId, CardId
+from ...memory.ids import AgentId, CardId, TaskId
 from ...memory.scaffold import shipped
 from ...memory.target import parse_target
 from ...memory.tokens import estimate
@@ -104,8 +104,9 @@ class Work:
         with self._session() as scribe:
             left_out: dict[str, tuple[str, ...]] = {}
             made: list[Dossier] = []
+            spaces = self._workspace.spaces()
             for one in wanted:
-                sheet = self._planned(request, space, one, made)
+                sheet = self._planned(free_task(spaces, self._ids), request, space, one, made)
                 dossier, left = self._desk.make(space, sheet, request.inputs)
                 made.append(dossier)
                 left_out[dossier.task] = left
@@ -230,14 +231,16 @@ class Work:
 
     # -- making tasks ----------------------------------------------------------------------------------------------
 
-    def _planned(self, request: DelegateRequest, space: Space, wanted: _Wanted, made: Sequence[Dossier]) -> TaskSheet:
+    def _planned(
+        self, task: TaskId, request: DelegateRequest, space: Space, wanted: _Wanted, made: Sequence[Dossier]
+    ) -> TaskSheet:
         """A new task's sheet, still without its inputs; `made` are the tasks of this request that came before."""
         limits = self._workspace.settings.limits
         target = request.target
         if target is None and wanted.model == OFFLINE and not request.answer:
             target = str(free_target(self._desk.view, space, self._desk.clock, wanted.text, made))
         return TaskSheet(
-            task=free_task(self._workspace, self._ids),
+            task=task,
             agent=wanted.agent.id,
             client=space.client,
             project=None if request.project is None else CardId(request.project),
