@@ -7,7 +7,7 @@ from ...subagents.toolbox.toolinput import ToolRefused
 from ..origin import Origins, from_outside
 from ..requests import DelegateRequest
 from ..results import DraftView, TaskView
-from ..tasks.transcript import shown_in
+from ..tasks.transcript import traces_in
 from .gate import HoldsSecret
 from .house import House, OnMade
 from .toolinput import Delegate
@@ -70,7 +70,7 @@ def _told(task: TaskView, drafts: list[DraftView], fences: Fences) -> str:
 def _read_outside(task: str, house: House, origins: Origins) -> bool:
     """Whether a task's transcripts show text from outside: inputs, or cards that hold some."""
     folder = house.desk.find_task(task).folder
-    shown = (path for n in folder.attempts() for path in shown_in(folder.transcript(n)))
+    shown = (path for n in folder.attempts() for path in traces_in(folder.transcript(n)).shown)
     return any(from_outside((path,)) or origins.external(path) for path in shown)
 
 

@@ -38,7 +38,7 @@ from ..tasks.dossier import Dossier
 from ..tasks.events import DraftFacts
 from ..tasks.lookup import Lookup
 from ..tasks.plan import DraftState
-from ..tasks.transcript import INPUTS, ran_commands, shown_in
+from ..tasks.transcript import INPUTS, traces_in
 
 CHECKS = "checks"
 
@@ -321,9 +321,9 @@ def outside(dossier: Dossier, state: DraftState, origins: Callable[[str | None],
     """
     if dossier.sheet.external:
         return (UNNAMED,)
-    transcripts = [dossier.folder.transcript(number) for number in range(1, state.attempt + 1)]
-    shown = dict.fromkeys(path for transcript in transcripts for path in shown_in(transcript))
-    ran = any(map(ran_commands, transcripts))
+    traces = [traces_in(dossier.folder.transcript(number)) for number in range(1, state.attempt + 1)]
+    shown = dict.fromkeys(path for one in traces for path in one.shown)
+    ran = any(one.ran for one in traces)
     found = [path for path in shown if from_outside((path,))] or [INPUTS + name for name in dossier.sheet.inputs]
     cards = [path for path in shown if not from_outside((path,))]
     if cards or ran:

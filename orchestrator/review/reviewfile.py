@@ -1,8 +1,10 @@
 """review.md in a task's folder: what waits there, as a person can read it without onepen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 
+from ...memory.ids import DraftId
 from ...memory.links import LinkLeadsOut
 from ...staging.secret import mask
 from ..premises import write
@@ -12,13 +14,17 @@ from ..tasks.plan import DraftState
 from .reviewer import Examined, Reviewer
 
 
-def write_review(dossier: Dossier, reviewer: Reviewer, now: datetime) -> tuple[str, ...]:
+def write_review(
+    dossier: Dossier, reviewer: Reviewer, now: datetime, judged: Mapping[DraftId, Examined] = MappingProxyType({})
+) -> tuple[str, ...]:
     """Writes review.md anew: each draft with its findings, who decided, and the change that it makes.
 
-    It only retells what the journal says, so a failure to write it is a notice and nothing worse. A secret in a draft
-    is told by its kind.
+    `judged` are drafts as they were judged a moment ago, and told as such; the others are examined. It only retells
+    what the journal says, so a failure to write it is a notice and nothing worse. A secret in a draft is told by its
+    kind.
     """
-    examined = [(draft, reviewer.examine(dossier, draft)) for draft in dossier.state.drafts]
+    drafts = dossier.state.drafts
+    examined = [(draft, judged.get(draft.id) or reviewer.examine(dossier, draft)) for draft in drafts]
     lines = [
         f"# Review of {dossier.task}",
         "",

@@ -57,6 +57,8 @@ class _Running:
 
     dossier: Dossier
     at_work: AtWork = field(default_factory=AtWork)
+    judged: dict[DraftId, Examined] = field(default_factory=dict)
+    """Drafts as they were when they were judged, as long as nothing else was done since."""
 
     async def happened(self, event: Event, first: Lines = ()) -> None:
         with anyio.CancelScope(shield=True):  # what is told to the journal is known here, whoever gives up meanwhile
@@ -177,7 +179,8 @@ class Driver:
                 turned_back = isinstance(instruction, Spawn) and self._stop.presses
                 assert turned_back or task.dossier.state != before, f"{instruction} led to nothing"
         if task.dossier.state.drafts:
-            self.notices += write_review(task.dossier, self._reviewer(task.dossier), self._clock.now())
+            reviewer = self._reviewer(task.dossier)
+            self.notices += write_review(task.dossier, reviewer, self._clock.now(), task.judged)
 
     @asynccontextmanager
     async def _place(self, task: _Running) -> AsyncIterator[bool]:
@@ -198,6 +201,7 @@ class Driver:
     async def _carry_out(self, task: _Running, instruction: Instruction) -> None:
         match instruction:
             case Spawn():
+                task.judged.clear()
                 if await self._may_start(task):
                     try:
                         await self._attempt(task, instruction)
@@ -208,6 +212,7 @@ class Driver:
                     await self._review(task, id_)
                 task.refresh()  # broken off, it leaves what broke it off
             case Commit(draft=id_, verdict=verdict):
+                task.judged.clear()
                 draft = task.draft(id_)
                 reviewer = self._reviewer(task.dossier)
                 examined = reviewer.examine(task.dossier, draft)
@@ -240,6 +245,7 @@ class Driver:
                 examined, verdict = now, Escalated(CHECKS, now.bound, f"a person decides: {moved} to a model")
         by = "the checks" if verdict.reviewer == CHECKS else verdict.reviewer
         self._say(task.dossier, f"{draft.id}: {verdict.word.replace('_', ' ')} by {by}")
+        task.judged[draft.id] = examined
         await task.happened(Judged(draft.id, verdict, examined.findings))
 
     async def _opinion(self, dossier: Dossier, draft: DraftState, examined: Examined) -> Opinion:

@@ -62,9 +62,21 @@ def rendered(line: Mapping[str, object]) -> str:
     return json.dumps({"v": VERSION, **line}, ensure_ascii=False)
 
 
-def ran_commands(transcript: Path) -> bool:
-    """Whether the attempt called for a command; what one printed doesn't say what it had read."""
-    return _calls(read_transcript(transcript, _perhaps_ran), "run_command")
+@dataclass(frozen=True)
+class Traces:
+    """What a transcript tells of what an attempt may have read: `shown` are paths of cards and inputs as it cites them.
+
+    `ran` is whether it called for a command; what one printed doesn't say what it had read.
+    """
+
+    shown: tuple[str, ...] = ()
+    ran: bool = False
+
+
+def traces_in(transcript: Path) -> Traces:
+    """What was shown by searches and by the attempt's own reading, and whether it called for commands."""
+    lines = read_transcript(transcript, _perhaps_traces)
+    return Traces(tuple(dict.fromkeys(_shown(lines))), _calls(lines, "run_command"))
 
 
 def _calls(lines: Iterable[Mapping[str, object]], tool: str) -> bool:
@@ -82,9 +94,8 @@ def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def shown_in(transcript: Path) -> Iterator[str]:
-    """The paths of cards and inputs that an attempt was shown, by searches and by its own reading, as it cites them."""
-    for line in read_transcript(transcript, _perhaps_shows):
+def _shown(lines: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    for line in lines:
         match line:
             case {"kind": "tool", "shown": list(paths)}:
                 yield from map(str, paths)
@@ -111,13 +122,11 @@ def has_begun(transcript: Path) -> bool:
     return b"\n" in transcript.read_bytes()
 
 
-def _perhaps_shows(line: str) -> bool:
-    """Whether a line is worth a look; the first line, by far the longest, has the words and shows nothing."""
-    return ('"shown"' in line or ", lines " in line) and not line.startswith(_FIRST)
-
-
-def _perhaps_ran(line: str) -> bool:
-    return '"run_command"' in line and not line.startswith(_FIRST)
+def _perhaps_traces(line: str) -> bool:
+    """Whether a line is worth a look; the first line, by far the longest, has the words and tells nothing."""
+    if line.startswith(_FIRST):
+        return False
+    return '"shown"' in line or ", lines " in line or '"run_command"' in line
 
 
 def read_transcript(path: Path, wanted: Callable[[str], bool] = bool) -> tuple[Mapping[str, object], ...]:

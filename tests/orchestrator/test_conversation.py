@@ -13,9 +13,9 @@ from onepen.orchestrator.tasks.transcript import (
     Spent,
     is_whole,
     read_transcript,
-    shown_in,
     spent_in,
     stored_messages,
+    traces_in,
 )
 from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, assistant, user
 from onepen.subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnLost, Usage
@@ -244,4 +244,4 @@ def test_what_was_shown_is_told_by_the_transcript(tmp_path: Path) -> None:
     one = conversation(path)
     talk(one, TASK)
     one.note_tool("search", {"query": "x"}, "something", ["projects/kiln.md", "inputs/a.md"])
-    assert list(shown_in(path)) == ["inputs/a.md", "projects/kiln.md"]
+    assert traces_in(path).shown == ("inputs/a.md", "projects/kiln.md")
