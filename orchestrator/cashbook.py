@@ -1,10 +1,13 @@
 """The bookings of a space for who asks again and again: of a month's file that has grown only what is new is read.
 
-A file that was replaced or cut (git does both) is read anew.
+What is kept is where each task's lines stand, not the lines: a year of bookings is cheap to know. A file that was
+replaced or cut (git does both) is read anew.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,92 +15,116 @@ from ..memory.exam.records import is_record
 from ..memory.guard import UnsafeFile, open_beneath
 from ..memory.links import LinkLeadsOut
 from ..memory.workspace import Space
+from .book import lines_of, months_since
 from .gateway.account import Amount
 from .premises import Lines, append_in_turn, own
-from .usage import Booking, booking_line, month_names, parse_bookings, place
+from .usage import Booking, Key, month_names, parse_bookings
 
 _TAIL = 256
-
-Key = tuple[str, int, str, int, str, int]
+_TASK = re.compile(rb'"task": "([^"\\]+)", "attempt": ')
 
 
 @dataclass
 class _Month:
-    """What is known of one file, each booking once."""
+    """What is known of one file: for each task, where its lines begin and how long they are, in turn."""
 
     inode: int = 0
     size: int = 0
     tail: bytes = b""
-    found: dict[Key, Booking] = field(default_factory=dict)
+    places: dict[bytes, "array[int]"] = field(default_factory=dict)
+
+    def forget(self, inode: int = 0) -> None:
+        self.inode, self.size, self.tail, self.places = inode, 0, b"", {}
+
+    def take(self, data: bytes) -> None:
+        """The file goes on with these lines."""
+        begin = 0
+        while begin < len(data):
+            end = data.find(b"\n", begin)
+            end = len(data) if end < 0 else end
+            if (found := _TASK.search(data, begin, end)) is not None:
+                self.places.setdefault(found[1], array("Q")).extend((self.size + begin, end - begin))
+            begin = end + 1
+        self.size += len(data)
+        self.tail = (self.tail + data)[-_TAIL:]
 
 
 class Cashbook:
-    """The bookings of one space, kept in memory between two looks."""
+    """The bookings of tasks of one space, known between two looks.
+
+    `since` is when a task was made: what was booked for it stands in no earlier month.
+    """
 
     def __init__(self, space: Space) -> None:
         self._space = space
         self._months: dict[str, _Month] = {}
-        self._tasks: dict[str, dict[Key, Booking]] = {}
 
-    async def add(self, booking: Booking, now: datetime) -> None:
-        """Adds the line, synced when this returns, unless one with its key is there."""
-        await append_in_turn(self.due(booking, now))
+    async def add(self, booked: Sequence[Booking], now: datetime, since: str = "") -> None:
+        """Adds the lines, synced when this returns, of those whose keys are not there."""
+        await append_in_turn(self.due(booked, now, since))
 
-    def due(self, booking: Booking, now: datetime) -> Lines:
-        """The line that is to be added, and to which file; none if one with its key is there."""
-        self._read_on()
-        if booking.key in self._tasks.get(booking.task, {}):
-            return ()
-        return ((place(self._space, now), booking_line(self._space, booking, now)),)
+    def due(self, booked: Sequence[Booking], now: datetime, since: str = "") -> Lines:
+        """The lines that are to be added, and to which files; none of those whose keys are there."""
+        there = {one.task: self._keys(one.task, since) for one in booked}
+        fresh = [one for one in booked if not {one.key, one.whole_key} & there[one.task]]
+        fresh = [one for one in fresh if one.call or not any(key[:6] == one.key[:6] for key in there[one.task])]
+        return lines_of(self._space, fresh, now)
 
-    def of_task(self, task: str) -> Sequence[Booking]:
-        """What was booked for a task so far, its reviews included."""
-        self._read_on()
-        return tuple(self._tasks.get(task, {}).values())
+    def of_task(self, task: str, since: str = "") -> Sequence[Booking]:
+        """What was booked for a task so far, its reviews included; each once, as its first line tells it."""
+        found: dict[Key, Booking] = {}
+        wanted = months_since(since)
+        for name in filter(wanted, month_names(self._space)):
+            for booking in self._looked_up(name, task):
+                found.setdefault(booking.key, booking)
+        return tuple(found.values())
 
-    def spent_on(self, task: str) -> Amount:
+    def spent_on(self, task: str, since: str = "") -> Amount:
         """What a task has cost so far, its reviews included."""
-        booked = self.of_task(task)
+        booked = self.of_task(task, since)
         return Amount(sum(b.cost_usd or 0.0 for b in booked), sum(b.unpriced for b in booked))
 
-    def _read_on(self) -> None:
-        """Takes in what the files say now."""
-        names = tuple(month_names(self._space))
-        anew = set(names) != set(self._months)
-        self._months = {name: self._months.get(name, _Month()) for name in names}
-        for name, month in self._months.items():
-            anew = self._month(name, month) or anew
-        if anew:
-            self._tasks = {}
-            self._sort(booking for month in self._months.values() for booking in month.found.values())
+    def _keys(self, task: str, since: str) -> set[Key]:
+        return {booking.key for booking in self.of_task(task, since)}
 
-    def _month(self, name: str, month: _Month) -> bool:
-        """Takes in one file; whether it is not the one any more that was known."""
+    def _looked_up(self, name: str, task: str) -> Iterator[Booking]:
+        """The bookings of a task in one file, as the file is now."""
+        month = self._months.setdefault(name, _Month())
         try:
             fd = open_beneath(own(self._space, "logs"), name)
         except (UnsafeFile, LinkLeadsOut):
-            month.inode, month.size, month.tail, month.found = 0, 0, b"", {}
-            return True
+            month.forget()
+            return
         with os.fdopen(fd, "rb") as file:
-            status = os.fstat(fd)
-            same = status.st_ino == month.inode and status.st_size >= month.size
-            same = same and os.pread(fd, len(month.tail), month.size - len(month.tail)) == month.tail
-            if same and status.st_size == month.size:
-                return False
-            if not same:
-                month.inode, month.size, month.tail, month.found = status.st_ino, 0, b"", {}
-            file.seek(month.size)
-            data = file.read()
-        end = data.rfind(b"\n") + 1
-        whole = data if is_record(data[end:].decode(errors="replace")) else data[:end]
-        month.size += len(whole)
-        month.tail = (month.tail + whole)[-_TAIL:]
-        fresh = {booking.key: booking for booking, _ in reversed(tuple(parse_bookings(whole)))}
-        month.found = {**fresh, **month.found}
-        if same:
-            self._sort(fresh.values())
-        return not same
+            _read_on(month, fd)
+            places = month.places.get(task.encode(), ())
+            lines = [os.pread(file.fileno(), length, begin) for begin, length in _pairs(places)]
+        yield from (booking for booking, _ in parse_bookings(b"\n".join(lines)) if booking.task == task)
 
-    def _sort(self, bookings: Iterable[Booking]) -> None:
-        for booking in bookings:
-            self._tasks.setdefault(booking.task, {}).setdefault(booking.key, booking)
+
+def _read_on(month: _Month, fd: int) -> None:
+    """Takes in what the file has that isn't known of it yet."""
+    status = os.fstat(fd)
+    same = status.st_ino == month.inode and status.st_size >= month.size
+    same = same and os.pread(fd, len(month.tail), month.size - len(month.tail)) == month.tail
+    if not same:
+        month.forget(status.st_ino)
+    if status.st_size == month.size:
+        return
+    data = _from(fd, month.size)
+    end = data.rfind(b"\n") + 1
+    month.take(data if is_record(data[end:].decode(errors="replace")) else data[:end])
+
+
+def _from(fd: int, begin: int) -> bytes:
+    """The rest of a file."""
+    pieces: list[bytes] = []
+    while piece := os.pread(fd, 1 << 20, begin):
+        pieces.append(piece)
+        begin += len(piece)
+    return b"".join(pieces)
+
+
+def _pairs(places: Iterable[int]) -> Iterator[tuple[int, int]]:
+    numbers = iter(places)
+    return zip(numbers, numbers, strict=True)

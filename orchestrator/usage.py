@@ -1,14 +1,14 @@
-"""What model calls cost, one line per booking in `logs/usage-YYYY-MM.jsonl` of the space that pays.
+"""What model calls cost, one line per response in `logs/usage-YYYY-MM.jsonl` of the space that pays.
 
-An attempt is booked once: before its end is journalled, and after a crash from its transcript; a review by a model and
-a turn of a chat have lines of their own. A line that can't be read is passed over.
+The responses of an attempt are booked together and once: before its end is journalled, and after a crash from its
+transcript. So are those of a review, and of a turn of a chat. A line that can't be read is passed over.
 """
 
 import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,8 @@ from ..memory.links import LinkLeadsOut
 from ..memory.problem import Problem
 from ..memory.workspace import Space
 from ..subagents.model import Usage
-from .premises import append_line, own
+from .meter.measured import Measured, measured_in
+from .premises import own
 from .results import UsageTotals
 
 VERSION = 1
@@ -32,14 +33,18 @@ Role = Literal["", "review", "main", "cut"]
 _ROLES: Mapping[str, Role] = {"review": "review", "main": "main", "cut": "cut"}
 
 
+Key = tuple[str, int, str, int, str, int, int]
+
+
 @dataclass(frozen=True)
 class Booking:
     """One line. `cost_usd` is in US dollars, None where the price of a part of it is unknown.
 
-    A worker's attempt has the role ""; `k` tells several reviews of one attempt, or several calls of one turn, apart.
-    The main agent's has `chat` (the session) and `turn`, and neither task nor attempt. `lost` counts calls that were
+    A worker's attempt has the role ""; `k` tells several reviews of one attempt apart. The main agent's has `chat` (the
+    session) and `turn`, and neither task nor attempt. `call` numbers the responses of an attempt, review or turn; 0 is
+    the whole of it in one line, as all were once, and those without a response are still. `lost` counts calls that were
     paid and gave no whole reply; what they used is in `usage`. One with the role "cut" was out when its process died:
-    `cost_usd` is the most that it may have cost.
+    `cost_usd` is the most that it may have cost. `at` is the response's own time, "" where only the booking's is known.
     """
 
     task: str
@@ -54,11 +59,19 @@ class Booking:
     lost: int = 0
     chat: str = ""
     turn: int = 0
+    call: int = 0
+    measured: Measured = field(default_factory=Measured)
+    at: str = field(default="", compare=False)
 
     @property
-    def key(self) -> tuple[str, int, str, int, str, int]:
+    def key(self) -> Key:
         """What is booked once."""
-        return self.task, self.attempt, self.role, self.k, self.chat, self.turn
+        return self.task, self.attempt, self.role, self.k, self.chat, self.turn, self.call
+
+    @property
+    def whole_key(self) -> Key:
+        """The key of the one line that holds all calls of the same attempt, review or turn."""
+        return (*self.key[:6], 0)
 
     @property
     def unpriced(self) -> int:
@@ -66,40 +79,45 @@ class Booking:
         return self.usage.prompt_total + self.usage.output if self.cost_usd is None else 0
 
 
-def book(space: Space, booking: Booking, now: datetime) -> None:
-    """Adds the line, unless one with its key is there."""
-    mark = f'{_key_json(booking)[1:-1]}, "agent": '.encode()
-    if not any(mark in data for _, data in _months(space)):
-        append_line(place(space, now), booking_line(space, booking, now))
-
-
 def booking_line(space: Space, booking: Booking, now: datetime) -> str:
     """The line of a booking, without the line end."""
     line = {
         "v": VERSION,
-        "time": now.isoformat(timespec="seconds"),
+        "time": time_of(booking, now).isoformat(timespec="seconds"),
         "client": space.client,
-        **json.loads(_key_json(booking)),
+        **json.loads(key_json(booking)),
         "agent": booking.agent,
         "model": booking.model,
         "input": booking.usage.input,
         "cache_write": booking.usage.cache_write,
         "cache_read": booking.usage.cache_read,
         "output": booking.usage.output,
+        **({"cache_write_1h": booking.usage.cache_write_1h} if booking.usage.cache_write_1h else {}),
         "cost_usd": booking.cost_usd,
         "seconds": booking.seconds,
         **({"lost": booking.lost} if booking.lost else {}),
+        **booking.measured.as_json(),
     }
     return json.dumps(line)
 
 
-def _key_json(booking: Booking) -> str:
+def time_of(booking: Booking, now: datetime) -> datetime:
+    """The time at which a booking's line stands: the response's own, else the booking's."""
+    try:
+        return datetime.fromisoformat(booking.at)
+    except ValueError:
+        return now
+
+
+def key_json(booking: Booking) -> str:
     """The key as it stands in a line, right before the agent."""
     key: dict[str, object] = {"task": booking.task, "attempt": booking.attempt}
     if booking.role or booking.k:
         key |= {"role": booking.role, "k": booking.k}
     if booking.chat:
         key |= {"chat": booking.chat, "turn": booking.turn}
+    if booking.call:
+        key |= {"call": booking.call}
     return json.dumps(key)
 
 
@@ -108,13 +126,13 @@ def place(space: Space, now: datetime) -> Path:
     return own(space, f"logs/usage-{now:%Y-%m}.jsonl")
 
 
-def bookings(space: Space, months: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[Booking, str]]:
-    """The lines of a space, each once and with its time, oldest month first; `months` chooses files by name.
+def bookings(space: Space, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[Booking, str]]:
+    """The lines of a space, each once and with its time, oldest month first; `wanted` chooses files by name.
 
     A line that a merge doubled is given once.
     """
-    seen: set[tuple[str, int, str, int, str, int]] = set()
-    for _, data in _months(space, months):
+    seen: set[Key] = set()
+    for _, data in months(space, wanted):
         for booking, time in parse_bookings(data):
             if booking.key not in seen:
                 seen.add(booking.key)
@@ -133,9 +151,9 @@ def parse_bookings(data: bytes) -> Iterator[tuple[Booking, str]]:
                 yield _booking(task, attempt, line), time
 
 
-def unreadable(space: Space, months: Callable[[str], bool] = lambda name: True) -> Iterator[Problem]:
+def unreadable(space: Space, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[Problem]:
     """The lines of a space that can't be read, so that what they cost is in no sum."""
-    for name, data in _months(space, months):
+    for name, data in months(space, wanted):
         yield from record_problems(space.path(f"logs/{name}"), data.decode(errors="replace"))
 
 
@@ -180,7 +198,7 @@ def month_names(space: Space) -> tuple[str, ...]:
         return ()
 
 
-def _months(space: Space, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[str, bytes]]:
+def months(space: Space, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[str, bytes]]:
     """Name and content of each month's file; what a link leads to is not read, `doctor` names it."""
     for name in filter(wanted, month_names(space)):
         try:
@@ -205,7 +223,9 @@ def _booking(task: str, attempt: int, line: Mapping[str, object]) -> Booking:
         attempt,
         agent=str(line.get("agent", "")),
         model=str(line.get("model", "")),
-        usage=Usage(count("input"), count("cache_write"), count("cache_read"), count("output")),
+        usage=Usage(
+            count("input"), count("cache_write"), count("cache_read"), count("output"), count("cache_write_1h")
+        ),
         cost_usd=None if "cost_usd" in line and line["cost_usd"] is None else amount("cost_usd"),
         seconds=amount("seconds"),
         role=_ROLES.get(str(line.get("role", "")), ""),
@@ -213,4 +233,7 @@ def _booking(task: str, attempt: int, line: Mapping[str, object]) -> Booking:
         lost=count("lost"),
         chat=str(line.get("chat", "")),
         turn=count("turn"),
+        call=count("call"),
+        measured=measured_in(line),
+        at=str(line["time"]),
     )

@@ -180,7 +180,7 @@ class Talk:
         commits = self._house.commits()
         session = self._chats.add(session, *repair.results(session, commits, self._standing))
         if (cut := repair.unended(session)) is not None:
-            session = self._ended(session, cut, CUT, session.model, 0.0)
+            session = self._ended(session, cut, CUT, session.model, 0.0, again=True)
         return session
 
     def _standing(self, task: str) -> str:
@@ -222,10 +222,12 @@ class Talk:
     def _end(self, turn: Turn, number: int, over: Over, model: str, started: float) -> None:
         turn.session = self._ended(turn.session, number, over, model, anyio.current_time() - started)
 
-    def _ended(self, session: Session, number: int, over: Over, model: str, seconds: float) -> Session:
+    def _ended(
+        self, session: Session, number: int, over: Over, model: str, seconds: float, *, again: bool = False
+    ) -> Session:
         """The chat with the turn's end, which is booked first: booking it again after a crash changes nothing."""
         end = ended(session, number, over, self._house.clock.now().isoformat(timespec="seconds"))
-        self._book(booked(session, end, model, seconds))
+        self._book(booked(session, end, model, seconds, again=again))
         return self._chats.add(session, end)
 
     # -- inside ----------------------------------------------------------------------------------------------------

@@ -1,28 +1,50 @@
-"""What the attempts and reviews of a task have cost, as it is booked: read from their transcripts."""
+"""What the attempts and reviews of a task have cost, response by response, as it is booked: from their transcripts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from ..meter.response import Response
+from ..meter.worked import responses
 from ..review.judge import REVIEWER
 from ..usage import Booking
 from .dossier import Dossier
 from .transcript import Spent, read_transcript, spent_in
 
 
-def attempt_booking(dossier: Dossier, attempt: int, seconds: float, spent: Spent | None = None) -> Booking:
-    """What an attempt cost: by its transcript, unless who saw it through says so."""
+def attempt_bookings(dossier: Dossier, attempt: int, seconds: float, spent: Spent | None = None) -> Sequence[Booking]:
+    """What an attempt cost: a line for each response, or one for an attempt that used nothing.
+
+    `spent` is what who saw it through says that it cost; where the transcript tells otherwise, it counts, in one line.
+    """
     sheet = dossier.sheet
-    if spent is None:
-        spent = spent_in(read_transcript(dossier.folder.transcript(attempt)))
-    usage, cost = spent.usage, spent.cost_usd
-    return Booking(dossier.task, attempt, sheet.agent, sheet.model, usage, cost, seconds, lost=spent.lost)
+    lines = () if spent == Spent() else read_transcript(dossier.folder.transcript(attempt))
+    whole = Booking(dossier.task, attempt, sheet.agent, sheet.model, Spent().usage, seconds=seconds)
+    told = spent_in(lines)
+    if spent is not None and spent != told:
+        return (replace(whole, usage=spent.usage, cost_usd=spent.cost_usd, lost=spent.lost),)
+    return tuple(_each(whole, responses(lines))) if told != Spent() else (whole,)
 
 
 def review_bookings(dossier: Dossier, attempt: int) -> Iterator[Booking]:
     """What each review of an attempt's drafts cost, by its conversation."""
     for k in dossier.folder.reviews(attempt):
         lines = read_transcript(dossier.folder.review(attempt, k))
-        spent = spent_in(lines)
-        if spent != Spent():
+        if spent_in(lines) != Spent():
             model = str(lines[0].get("model", ""))
-            usage, cost, lost = spent.usage, spent.cost_usd, spent.lost
-            yield Booking(dossier.task, attempt, REVIEWER, model, usage, cost, role="review", k=k, lost=lost)
+            whole = Booking(dossier.task, attempt, REVIEWER, model, Spent().usage, role="review", k=k)
+            yield from _each(whole, responses(lines))
+
+
+def _each(whole: Booking, found: Sequence[Response]) -> Iterator[Booking]:
+    """A line for each response; what all took of time stands in the last."""
+    for one in found:
+        yield replace(
+            whole,
+            call=one.call,
+            usage=one.usage,
+            cost_usd=one.cost_usd,
+            lost=int(one.lost),
+            seconds=whole.seconds if one is found[-1] else 0.0,
+            measured=one.measured,
+            at=one.at,
+        )

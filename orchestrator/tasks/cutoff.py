@@ -5,9 +5,10 @@ from ...memory.clock import Clock
 from ...memory.links import LinkLeadsOut
 from ...memory.workspace import Workspace
 from ...subagents.model import Usage
+from ..book import book
 from ..gateway.ledger import MAIN
 from ..gateway.outstanding import Out, left_behind
-from ..usage import Booking, book
+from ..usage import Booking
 
 
 def book_cut_off(workspace: Workspace, clock: Clock) -> tuple[str, ...]:

@@ -15,15 +15,15 @@ from ...memory.view import View
 from ...memory.workspace import Space
 from ...staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
 from ...staging.secret import Held
+from ..book import book_all
 from ..commit import Scribe
 from ..pens import WAIT, OwnPen, Pens
 from ..premises import own, sync_aside
 from ..review.reviewer import Reviewer
 from ..review.reviewfile import write_review
 from ..settings.redact import Known
-from ..usage import book
 from ..witness import Witness
-from .booked import attempt_booking, review_bookings
+from .booked import attempt_bookings, review_bookings
 from .dossier import EVERYWHERE, Dossier, Scope, added, find_draft, find_task
 from .journal import Entry, Journal
 from .plan import DraftState, replay
@@ -95,12 +95,13 @@ class Desk:
 
     def book(self, dossier: Dossier, attempt: int) -> None:
         """Books what an attempt cost whose end nobody saw."""
-        book(dossier.space, attempt_booking(dossier, attempt, 0.0), self.clock.now())
+        booked = attempt_bookings(dossier, attempt, 0.0)
+        book_all(dossier.space, booked, self.clock.now(), dossier.sheet.created)
 
     def book_reviews(self, dossier: Dossier, attempt: int) -> None:
         """Books what reviews of its drafts cost whose end nobody saw."""
-        for booking in review_bookings(dossier, attempt):
-            book(dossier.space, booking, self.clock.now())
+        booked = review_bookings(dossier, attempt)
+        book_all(dossier.space, booked, self.clock.now(), dossier.sheet.created)
 
     def note_review(self, dossier: Dossier) -> tuple[str, ...]:
         """Writes the task's review.md anew; a notice when that failed."""

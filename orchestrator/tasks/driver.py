@@ -35,7 +35,7 @@ from ..settings.models import Models
 from ..stop import StopSign
 from .attempt import Attempt
 from .atwork import AtWork
-from .booked import attempt_booking, review_bookings
+from .booked import attempt_bookings, review_bookings
 from .dossier import Dossier
 from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptStarted, Event, Judged
 from .plan import AskPerson, Commit, DraftState, Instruction, Review, Spawn, Stop, due
@@ -258,8 +258,9 @@ class Driver:
             )
         finally:
             with anyio.CancelScope(shield=True):
-                for booking in review_bookings(dossier, draft.attempt):
-                    await self._workshop.cashbook(dossier.space).add(booking, self._clock.now())
+                booked = tuple(review_bookings(dossier, draft.attempt))
+                cashbook = self._workshop.cashbook(dossier.space)
+                await cashbook.add(booked, self._clock.now(), dossier.sheet.created)
 
     async def _asked(self, dossier: Dossier, draft: DraftState, examined: Examined) -> Opinion:
         appointed = self._judging(dossier)
@@ -323,8 +324,9 @@ class Driver:
         """What it cost is on the disk before its end is journalled, so that it is never forgotten."""
         crashed = None if isinstance(event, AttemptLost) else isinstance(event, AttemptFailed) and event.again
         self._workshop.gate.ended(task.dossier.task, crashed=crashed, reason=getattr(event, "reason", ""))
-        booking = attempt_booking(task.dossier, event.attempt, getattr(event, "seconds", 0.0), spent)
-        await task.happened(event, self._workshop.cashbook(task.dossier.space).due(booking, self._clock.now()))
+        booked = attempt_bookings(task.dossier, event.attempt, getattr(event, "seconds", 0.0), spent)
+        cashbook = self._workshop.cashbook(task.dossier.space)
+        await task.happened(event, cashbook.due(booked, self._clock.now(), task.dossier.sheet.created))
         if isinstance(event, AttemptFailed):
             self._say(task.dossier, f"attempt {event.attempt} failed: {event.reason}")
 

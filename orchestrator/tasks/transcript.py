@@ -52,7 +52,7 @@ def spent_in(lines: Iterable[Mapping[str, object]]) -> Spent:
     for line in lines:
         if line.get("kind") == "reply" and line.get("reused") is False and (reply := reply_of(line)) is not None:
             spent = spent.with_reply(reply)
-        elif line.get("kind") == "lost" and (lost := _lost_of(line)) is not None:
+        elif line.get("kind") == "lost" and (lost := lost_of(line)) is not None:
             spent = spent.with_lost(lost)
     return spent
 
@@ -191,7 +191,7 @@ def reply_of(line: Mapping[str, object]) -> ModelReply | None:
     return None
 
 
-def _lost_of(line: Mapping[str, object]) -> LostCall | None:
+def lost_of(line: Mapping[str, object]) -> LostCall | None:
     match line:
         case {"reason": str(reason), "usage": dict(usage)}:
             try:

@@ -310,7 +310,7 @@ class Work:
 
     def _account(self, dossier: Dossier, agent: AgentId) -> Account:
         """On whose account an agent works for a task; what its earlier attempts cost counts."""
-        spent = self._workshop.cashbook(dossier.space).spent_on(dossier.task)
+        spent = self._workshop.cashbook(dossier.space).spent_on(dossier.task, dossier.sheet.created)
         caps, most = self._caps(dossier.state.budget_usd)
         return Account(dossier.space.client, dossier.task, agent, caps, spent, most)
 
@@ -388,7 +388,11 @@ class Work:
         reviewer = self._reviewer(dossier.space)
         drafts = tuple(draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
         alive = dossier.task in self._workshop.at_work
-        booked = {str(dossier.task): total(self._workshop.cashbook(dossier.space).of_task(dossier.task))}
+        booked = {
+            str(dossier.task): total(
+                self._workshop.cashbook(dossier.space).of_task(dossier.task, dossier.sheet.created)
+            )
+        }
         view = task_view(dossier, drafts, booked, alive=alive, left_out=left_out)
         return foretold(dossier, view) if self._desk.rehearsed else view
 

@@ -10,13 +10,14 @@ import pytest
 
 from onepen.memory.ids import ClientId
 from onepen.memory.workspace import Space
+from onepen.orchestrator.book import book
 from onepen.orchestrator.gateway.account import Caps
 from onepen.orchestrator.gateway.price import FREE, Price
 from onepen.orchestrator.requests import DelegateRequest
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.settings.announce import announced, estimated, never_paid
 from onepen.orchestrator.settings.models import Served
-from onepen.orchestrator.usage import Booking, book
+from onepen.orchestrator.usage import Booking
 from onepen.subagents.definition import AgentDefinition
 from onepen.subagents.model import Usage
 from onepen.testing.scripted import ScriptedModel

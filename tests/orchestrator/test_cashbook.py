@@ -1,5 +1,8 @@
 """Bookings that are followed are those of the files, whatever happens to the files."""
 
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -8,9 +11,10 @@ import anyio
 import pytest
 
 from onepen.memory.workspace import Space
+from onepen.orchestrator.book import book
 from onepen.orchestrator.cashbook import Cashbook
 from onepen.orchestrator.gateway.account import Amount
-from onepen.orchestrator.usage import Booking, book, total, totals
+from onepen.orchestrator.usage import Booking, booking_line, total, totals
 from onepen.subagents.model import Usage
 
 NOW = datetime.fromisoformat("2026-11-29T09:30:00+01:00")
@@ -27,7 +31,7 @@ def booking(task: str = "t1", attempt: int = 1, cost: float | None = 0.25) -> Bo
 
 
 def add(cashbook: Cashbook, one: Booking, now: datetime = NOW) -> None:
-    anyio.run(partial(cashbook.add, one, now))
+    anyio.run(partial(cashbook.add, (one,), now))
 
 
 def log(space: Space, month: str = "2026-11") -> Path:
@@ -93,3 +97,50 @@ def test_a_last_line_without_an_end_counts(space: Space) -> None:
     book(space, booking(), NOW)
     log(space).write_text(log(space).read_text().rstrip("\n"))
     assert Cashbook(space).of_task("t1") == (booking(),)
+
+
+def test_a_year_of_bookings_is_known_without_being_kept(space: Space) -> None:
+    """100,000 lines of other tasks are looked through once, and no line of theirs is parsed or remembered."""
+    line = booking_line(space, booking("other"), NOW)
+    log(space).parent.mkdir()
+    log(space).write_text(f"{line}\n" * 100_000)
+    followed = Cashbook(space)
+    add(followed, booking())
+    with log(space).open("a") as file:
+        file.write("not a line that anybody could read\n")
+    add(followed, booking())
+    assert followed.of_task("t1") == (booking(),)
+    assert log(space).read_text().count('"task": "t1"') == 1
+    assert log(space).stat().st_size > 20 << 20
+    _, peak = _traced(lambda: followed.of_task("t1"))
+    assert peak < 1 << 20, "a further look reads what is new"
+
+
+def test_what_was_made_this_month_is_looked_up_in_no_earlier_one(space: Space) -> None:
+    add(Cashbook(space), booking())
+    log(space).rename(log(space, "2026-10"))
+    created = "2026-11-28T10:00:00+01:00"
+    assert Cashbook(space).of_task("t1", created) == ()
+    assert Cashbook(space).of_task("t1") == (booking(),)
+    assert Cashbook(space).of_task("t1", "2026-11-01T10:00:00+01:00") == (booking(),), "clocks differ by a day"
+
+
+def test_the_responses_of_an_attempt_are_added_each_once_beside_none_that_tells_of_all(space: Space) -> None:
+    followed = Cashbook(space)
+    calls = [replace(booking(), call=call) for call in (1, 2, 3)]
+    anyio.run(partial(followed.add, calls[:2], NOW))
+    anyio.run(partial(followed.add, calls, NOW))
+    add(followed, booking())
+    assert followed.of_task("t1") == tuple(calls)
+    add(followed, booking("t2"))
+    anyio.run(partial(followed.add, [replace(one, task="t2") for one in calls], NOW))
+    assert followed.of_task("t2") == (booking("t2"),)
+
+
+def _traced(work: Callable[[], object]) -> tuple[object, int]:
+    """What work gives, and the most bytes that it held at once."""
+    tracemalloc.start()
+    try:
+        return work(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

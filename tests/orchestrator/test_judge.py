@@ -300,8 +300,13 @@ def test_a_verdict_that_was_paid_is_used_again_after_a_crash_and_booked_once(
     again = Model()
     [task] = anyio.run(partial(make_service(models=again).resume, "t1")).tasks
     assert ("would accept it" in task.drafts[0].reason, again.reviews) == (True, [])
-    booked = [(b.role, b.k, b.agent, b.usage) for b, _ in bookings(make_service().workspace.space(None))]
-    assert booked == [("", 0, "writer", Usage()), ("review", 1, "reviewer", Usage(input=200, output=20))]
+    booked = [(b.role, b.k, b.call, b.agent, b.usage) for b, _ in bookings(make_service().workspace.space(None))]
+    once = Usage(input=100, output=10)
+    assert booked == [
+        ("", 0, 0, "writer", Usage()),
+        ("review", 1, 1, "reviewer", once),
+        ("review", 1, 2, "reviewer", once),
+    ]
     assert (task.usage.input, task.usage.output) == (200, 20)
     kinds = [line["kind"] for line in read_transcript(root / "staging/t1/1/review-2.jsonl")]
     assert kinds == ["prefix", "request", "reply", "request", "reply"]

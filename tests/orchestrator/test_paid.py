@@ -168,7 +168,12 @@ def test_a_model_drafts_and_another_call_of_it_judges(ask: Ask, service: Service
         (b.role, b.agent, b.usage.input, round(b.cost_usd or 0.0, 6))
         for b, _ in bookings(service.workspace.space(None))
     ]
-    assert booked == [("", "writer", 6_000, 0.006), ("review", "reviewer", 4_000, 0.004)]
+    assert booked == [
+        ("", "writer", 1_000, 0.001),
+        ("", "writer", 2_000, 0.002),
+        ("", "writer", 3_000, 0.003),
+        ("review", "reviewer", 4_000, 0.004),
+    ]
 
 
 @pytest.mark.parametrize("words", [[], [{"text": "I can't judge this."}]])

@@ -8,9 +8,10 @@ import pytest
 
 from onepen.memory.ids import ClientId
 from onepen.memory.workspace import Space
+from onepen.orchestrator.book import book
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.tally import By, tally
-from onepen.orchestrator.usage import Booking, book
+from onepen.orchestrator.usage import Booking
 from onepen.subagents.model import Usage
 
 DAYS = ("2026-11-29T23:59:00+01:00", "2026-11-30T00:01:00+01:00", "2026-12-01T09:00:00+01:00")

@@ -9,11 +9,12 @@ import pytest
 
 from onepen.memory.ids import ClientId
 from onepen.memory.workspace import Space
+from onepen.orchestrator.book import book
 from onepen.orchestrator.cashbook import Cashbook
 from onepen.orchestrator.gateway.account import Amount
 from onepen.orchestrator.gateway.spent import spent
 from onepen.orchestrator.results import UsageTotals
-from onepen.orchestrator.usage import Booking, book, bookings, totals
+from onepen.orchestrator.usage import Booking, bookings, totals
 from onepen.subagents.model import Usage
 
 NOW = datetime.fromisoformat("2026-11-29T09:30:00+01:00")

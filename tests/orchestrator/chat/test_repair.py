@@ -104,9 +104,11 @@ def test_a_new_orchestrator_ends_and_books_the_turn_of_the_last_one(parlour: Par
     space = parlour.view.workspace.house
     assert end_cut_turns(space, parlour.clock, RECENT) == (session,)
     assert end_cut_turns(space, parlour.clock, RECENT) == ()
-    (line,) = (parlour.root / "logs/usage-2026-11.jsonl").read_text().splitlines()
-    booked = json.loads(line)
-    assert (booked["chat"], booked["turn"], booked["role"], booked["input"]) == (session, 2, "main", 20)
+    lines = [json.loads(line) for line in (parlour.root / "logs/usage-2026-11.jsonl").read_text().splitlines()]
+    assert [(one["chat"], one["turn"], one["call"], one["role"], one["input"]) for one in lines] == [
+        (session, 2, 1, "main", 10),
+        (session, 2, 2, "main", 10),
+    ]
     assert parlour.turn("go on", says("."), session=session).turn == 3
 
 

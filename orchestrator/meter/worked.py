@@ -1,0 +1,123 @@
+"""The responses of a worker's attempt, or of a review, measured from the transcript: told again, they are the same."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+
+from ...memory.tokens import estimate
+from ...subagents.messages import BadMessage, Block, Message, Opaque, Text, ToolResult, ToolUse, parse_message
+from ...subagents.model import ModelReply
+from ..chat.prompt import scaled
+from ..tasks.transcript import lost_of, reply_of
+from .measured import Measured
+from .miss import TOOLS, Sent, missed
+from .response import Response
+
+READERS = frozenset({"read_card", "read_input", "search"})
+"""A worker's tools whose results are counted as layer E."""
+
+Line = Mapping[str, object]
+
+
+def responses(lines: Sequence[Line], least: int | None = None) -> tuple[Response, ...]:
+    """What was asked and paid in a transcript, in order; replies that were used again are none of it.
+
+    `least` as `missed` has it.
+    """
+    talk = _Talk(lines[0] if lines else {}, least)
+    found: list[Response] = []
+    for line in lines:
+        match line:
+            case {"kind": "request", "messages": list(messages)}:
+                talk.goes_on(messages)
+            case {"kind": "reply", "reused": reused} if (reply := reply_of(line)) is not None:
+                at = str(line.get("at", ""))
+                measured = talk.measured(reply, at)
+                if reused is False:
+                    call = len(found) + 1
+                    found.append(Response(call, reply.usage, reply.cost_usd, reply.model, at, measured=measured))
+            case {"kind": "lost"} if (lost := lost_of(line)) is not None:
+                found.append(Response(len(found) + 1, lost.usage, lost.cost_usd, lost=True))
+            case _:
+                continue
+    return tuple(found)
+
+
+class _Talk:
+    """A conversation as it grows, with the tokens of its layers."""
+
+    def __init__(self, first: Line, least: int | None) -> None:
+        system, tools = first.get("system"), first.get("tools")
+        texts = tuple(map(str, system)) if isinstance(system, list) else ()
+        self._least = least
+        self._layers = dict(_prefix_layers(texts, json.dumps(tools, sort_keys=True)))
+        self._parts: list[tuple[str, object]] = [(TOOLS, tools), *((layer_of(text), text) for text in texts)]
+        self._readers: set[str] = set()
+        self._before: Sent | None = None
+
+    def goes_on(self, messages: Sequence[object]) -> None:
+        """The worker adds messages."""
+        for plain in messages:
+            try:
+                self._add(parse_message(plain if isinstance(plain, dict) else {}))
+            except BadMessage:
+                continue
+
+    def measured(self, reply: ModelReply, at: str) -> Measured:
+        """What there is to tell of this reply, which is part of the conversation from now on."""
+        sent = Sent(
+            model=reply.model,
+            parts=tuple(self._parts),
+            layers=scaled(self._layers, reply.usage.prompt_total),
+            usage=reply.usage,
+            cost_usd=reply.cost_usd,
+            at=_seconds(at),
+        )
+        miss = missed(self._before, sent, least=self._least, said=reply.miss)
+        self._before = sent
+        self._add(reply.message)
+        layers = {name: tokens for name, tokens in sent.layers.items() if tokens > 0}
+        return Measured(layers, tuple(use.name[:64] for use in reply.message.tool_uses), miss)
+
+    def _add(self, message: Message) -> None:
+        for block in message.content:
+            self._parts.append(("C", (message.role, block)))
+            layer, tokens = self._weighed(block)
+            self._layers[layer] = self._layers.get(layer, 0) + tokens
+
+    def _weighed(self, block: Block) -> tuple[str, int]:
+        match block:
+            case Text(text=text):
+                return "C", estimate(text)
+            case ToolUse(id=id_, name=name, input=given):
+                if name in READERS:
+                    self._readers.add(id_)
+                return "C", estimate(f"{name} {given}")
+            case ToolResult(tool_use_id=id_, content=text):
+                return ("E" if id_ in self._readers else "C"), estimate(text)
+            case Opaque(raw=raw):
+                return "C", estimate(str(raw))
+
+
+@lru_cache(maxsize=16)
+def _prefix_layers(system: tuple[str, ...], tools: str) -> Mapping[str, int]:
+    """Estimated tokens of what stands before a conversation; many have the same."""
+    found = {"B": estimate(tools)}
+    for text in system:
+        found[layer_of(text)] = found.get(layer_of(text), 0) + estimate(text)
+    return found
+
+
+def layer_of(block: str) -> str:
+    """The layer of a block of a sub-agent's prompt: what all share, the indexes, or its own definition."""
+    if block.startswith("<agent id="):
+        return "A"
+    return "I" if block.startswith(('<file path="projects/_index.md"', '<file path="research/_index.md"')) else "B"
+
+
+def _seconds(at: str) -> float | None:
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except ValueError:
+        return None
