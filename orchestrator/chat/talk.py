@@ -14,6 +14,7 @@ from ...memory.problem import Problem
 from ...staging.secret import secrets_in
 from ...subagents.definition import AgentDefinition, parse_definition
 from ...subagents.messages import Block, Text, user, well_formed
+from ...subagents.toolbox.toolset import tool_tokens
 from ..errors import BadRequest, OrchestratorFault
 from ..requests import ChatBegun, ChatRequest, OnEvent
 from ..stop import StopSign
@@ -160,7 +161,7 @@ class Talk:
     def _beginning(self, model: str, *, keep: bool = True) -> Begun:
         """How a chat begins, with the layers as they are now; it has no id yet."""
         house, now = self._house, self._house.clock.now()
-        found = layers(house.view, house.space, now.date())
+        found = layers(house.view, house.space, now.date(), tools=tool_tokens(tools()))
         blocks = system_blocks(found, house.space, fences_of(house.space.root, keep=keep))
         return Begun(
             session="",
