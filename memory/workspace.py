@@ -20,6 +20,8 @@ _MAX_SETTINGS = 1 << 16
 SHELVES: tuple[Shelf, ...] = ("projects", "research")
 NOTES = ("SOUL.md", "USER.md", "PERSONA.md", "RULES.md", "OPS.md", "AGENTS.md", "BRIEF.md", "MEMORY.md")
 """The texts beside the cards that a space may have."""
+SYNTHESIS = "memory/synthesis.md"
+"""What was talked about lately and where things stand, in a space."""
 
 
 class NoWorkspace(MemoryFault):

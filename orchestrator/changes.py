@@ -10,7 +10,7 @@ from ..memory.target import CardTarget
 from ..memory.text.card import CardEdit
 from ..memory.text.clip import clip
 from ..memory.undone import puts_back, root_of
-from ..memory.workspace import Space
+from ..memory.workspace import SYNTHESIS, Space
 from .review.reviewer import CHECKS
 
 MOST_WHAT = 160
@@ -61,6 +61,30 @@ def new_status(space: Space, target: CardTarget, status: str, note: str, who: st
         key=key,
         agent=who.partition(":")[2],
         reviewer=CHECKS,
+    )
+
+
+def new_synthesis(
+    space: Space,
+    text: str,
+    log: Sequence[tuple[str, str]],
+    *,
+    before: str | None,
+    why: str,
+    who: str,
+    task: str | None,
+    sources: tuple[str, ...],
+) -> Change:
+    """The synthesis begun anew, with what is to stand in the day log; `before` is the hash that it was made from."""
+    return Change(
+        client=space.client,
+        what=f"{SYNTHESIS}: renewed after {why}",
+        who=who,
+        puts=(Put(SYNTHESIS, text.encode(), before),),
+        log=tuple(log),
+        agent=who.partition(":")[2],
+        task=task,
+        sources=sources,
     )
 
 

@@ -8,9 +8,10 @@ from typing import Self
 
 from ..memory.change import Change
 from ..memory.clock import Clock
-from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen, PutRefused
+from ..memory.commit.pen import AlreadyCommitted, IdTaken, Pen
 from ..memory.commit.pen import Durability as Durability
 from ..memory.commit.pen import PenLost as PenLost
+from ..memory.commit.pen import PutRefused as PutRefused
 from ..memory.commit.pen import RecoveryNeeded as RecoveryNeeded
 from ..memory.commit.rehearsal import Foreseen as Foreseen
 from ..memory.commit.rehearsal import Rehearsal
@@ -27,7 +28,7 @@ from ..memory.workspace import Space
 from ..staging.draft import Draft
 from ..staging.verdict import Accepted
 from . import door
-from .changes import MOST_WHAT, listed_agent, new_agent, new_card, new_client, new_status, taken_back
+from .changes import MOST_WHAT, listed_agent, new_agent, new_card, new_client, new_status, new_synthesis, taken_back
 from .committing import Lender, at_once
 from .drafted import change_of, own_change_of
 from .errors import IdIsTaken
@@ -333,6 +334,26 @@ class Scribe:
     def set_status(self, space: Space, target: CardTarget, status: str, note: str, *, who: str, key: str) -> Written:
         """The status of a project, with a line in the day log; once for a key. Raises EditRefused or BadLogText."""
         return self._once(space, new_status(space, target, status, note, who, key))
+
+    def renew_synthesis(
+        self,
+        space: Space,
+        text: str,
+        log: Sequence[tuple[str, str]],
+        *,
+        before: str | None,
+        why: str,
+        who: str,
+        task: str | None,
+        sources: tuple[str, ...],
+    ) -> Commit:
+        """The synthesis begun anew, in one commit with what goes into the day log.
+
+        Raises PutRefused where it is no longer what it was made from (`before`, a hash), SecretRefused or BadLogText.
+        """
+        return self._commit(
+            new_synthesis(space, text, log, before=before, why=why, who=who, task=task, sources=sources)
+        )
 
     def list_agent(self, agent: AgentId, description: str, who: str) -> Commit:
         """The block of an agent in the registry, for a definition that was put there by hand."""

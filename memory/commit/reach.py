@@ -9,7 +9,7 @@ import re
 from ..ids import AgentId, BadId, ClientId
 from ..target import BadTarget, parse_target
 from ..tombstone import TOMBSTONES
-from ..workspace import NOTES, inner_path
+from ..workspace import NOTES, SYNTHESIS, inner_path
 
 _INDEXES = frozenset({"projects/_index.md", "research/_index.md", "agents/_index.md"})
 _AGENT = re.compile(r"agents/([^/]+)\.md")
@@ -28,17 +28,22 @@ def may_write(path: str) -> bool:
 
 
 def may_remove(path: str) -> bool:
-    """Whether a workspace path is one that a commit removes: a card, a file of a project, an agent's definition."""
+    """Whether a workspace path is one that a commit removes: a card, a file of a project, an agent's definition.
+
+    Or the synthesis, where the commit that made it is undone.
+    """
     if not may_write(path):
         return False
     inner = inner_path(path)
+    if inner == SYNTHESIS:
+        return True
     if agent := _AGENT.fullmatch(inner):
         return agent[1] not in ("_index", "RULES")
     return inner.startswith(("projects/", "research/")) and inner not in _INDEXES
 
 
 def _in_space(path: str) -> bool:
-    if path in NOTES or path in _INDEXES or path == "agents/RULES.md":
+    if path in NOTES or path in _INDEXES or path in ("agents/RULES.md", SYNTHESIS):
         return True
     if _LOG.fullmatch(path) or _DAY.fullmatch(path):
         return True

@@ -14,7 +14,7 @@ from ..index.registry import HEADING as REGISTRY_HEADING
 from ..target import CardTarget, FileTarget, Shelf, parse_target
 from ..text.document import Document, parse_document
 from ..view import HEADINGS
-from ..workspace import SHELVES, Space
+from ..workspace import SHELVES, SYNTHESIS, Space
 from .reach import may_remove, may_write
 from .revert import RevertRefused, is_document, reverted_files
 from .revert_index import Turned, reverted_index, said_of
@@ -71,7 +71,7 @@ def _put(
         desk.remove(path)
         return
     inner = _inner(space, path)
-    if not may_write(path) or inner.startswith(("memory/", "logs/")):
+    if not may_write(path) or (inner.startswith(("memory/", "logs/")) and inner != SYNTHESIS):
         raise RevertRefused(path, "this is no file that is written again")
     if before is None and is_document(inner) and isinstance(target := parse_target(inner), CardTarget):
         check_free(target)

@@ -1,7 +1,8 @@
 """What the main agent's tools reach of the house: memory as it is, the pen for a moment, other hands."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from ...memory.clock import Clock
 from ...memory.follow import Followed
@@ -13,13 +14,14 @@ from ..requests import DelegateRequest
 from ..results import DelegateResult, DraftsResult, DraftView
 from ..tasks.desk import Desk
 
+_LATELY = timedelta(hours=1)
 OnMade = Callable[[Sequence[str]], None]
 """Told the ids of tasks right after they lie in staging/."""
 
 
 @dataclass(frozen=True)
 class House:
-    """The seams of one space's chats."""
+    """The seams of one space's chats; `talked` says when each space was talked in last, by its prefix."""
 
     view: View
     space: Space
@@ -31,6 +33,13 @@ class House:
     look: Callable[[str], DraftView]
     delegate: Callable[[DelegateRequest, OnMade], Awaitable[DelegateResult]]
     resume: Callable[[str], Awaitable[DelegateResult]]
+    talked: dict[str, datetime] = field(default_factory=dict)
+
+    def spaces(self) -> int:
+        """How many spaces talked within the last hour, now that this one does."""
+        now = self.clock.now()
+        self.talked[self.space.prefix] = now
+        return sum(1 for moment in self.talked.values() if now - moment < _LATELY)
 
     def commits(self) -> tuple[Commit, ...]:
         """The history of the space, by id."""

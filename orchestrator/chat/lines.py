@@ -1,6 +1,7 @@
 """The lines of chats/<session>.jsonl, each a frozen value; a line is synced before it is acted upon.
 
 {"kind": "begun", …}     the prompt as it is sent: system blocks, tools, the layers' sizes; the first line
+{"kind": "renewed", …}   the same begun anew, and the first exchange that is still sent
 {"kind": "asked", …}     a message of the person
 {"kind": "replied", …}   one reply of the model, with its usage and cost
 {"kind": "made", …}      tasks that a tool has made, while their work goes on
@@ -36,16 +37,15 @@ class Tool:
         return ToolSpec(self.name, self.description, self.input_schema)
 
 
-@dataclass(frozen=True)
-class Begun:
-    """The beginning of a chat; `layers` are estimated tokens of B (rules and tools), A, I and S.
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """What stands before a conversation, as it is sent; `layers` are estimated tokens of B (rules and tools), A, I, S.
 
     `parts` names the layer of each block of `system`; () in chats of before, whose first block was B and A together.
+    `known` is the latest commit of the space that the agent was told of by then. `synthesis` is the commit that last
+    touched the synthesis ("": none). `files` are hashes of the files of the layers, by their paths in the workspace.
     """
 
-    session: str
-    client: str | None
-    at: str
     model: str
     system: tuple[str, ...]
     tools: tuple[Tool, ...]
@@ -53,14 +53,39 @@ class Begun:
     max_tokens: int
     known: str = ""
     parts: tuple[str, ...] = ()
+    synthesis: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begun(Prompt):
+    """The beginning of a chat."""
+
+    session: str
+    client: str | None
+    at: str
     kind: Literal["begun"] = "begun"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renewed(Prompt):
+    """I, S and C begun anew (B and A as they are by then): from turn `first` on, exchanges are sent as before.
+
+    `why` says it in a few words for a person.
+    """
+
+    at: str
+    first: int
+    why: str
+    kind: Literal["renewed"] = "renewed"
 
 
 @dataclass(frozen=True)
 class Asked:
     """What the person said; `known` is the latest commit of the space that the agent was told of.
 
-    `model` is the name of the model that is asked.
+    `model` is the name of the model that is asked. `seen` are hashes of files that the agent was told to be other than
+    it had seen them ("": gone).
     """
 
     turn: int
@@ -68,6 +93,7 @@ class Asked:
     content: tuple[Block, ...]
     known: str = ""
     model: str = ""
+    seen: Mapping[str, str] = field(default_factory=dict)
     kind: Literal["asked"] = "asked"
 
 
@@ -108,7 +134,10 @@ class Made:
 
 @dataclass(frozen=True)
 class Resulted:
-    """The result of a call. `external` when it showed text from outside; `shown` are places that it showed."""
+    """The result of a call. `external` when it showed text from outside; `shown` are places that it showed.
+
+    `seen` are hashes of the files whose text the agent knows by it, by their paths in the workspace.
+    """
 
     turn: int
     call: str
@@ -119,6 +148,7 @@ class Resulted:
     external: bool = False
     commit: str | None = None
     drafts: tuple[str, ...] = ()
+    seen: Mapping[str, str] = field(default_factory=dict)
     kind: Literal["result"] = "result"
 
 
@@ -160,7 +190,9 @@ class Ended:
     kind: Literal["ended"] = "ended"
 
 
-Line = Annotated[Begun | Asked | Replied | Made | Resulted | Lost | Partial | Ended, Field(discriminator="kind")]
+Line = Annotated[
+    Begun | Renewed | Asked | Replied | Made | Resulted | Lost | Partial | Ended, Field(discriminator="kind")
+]
 
 
 def render_line(line: Line) -> str:

@@ -3,10 +3,15 @@
 from collections.abc import Sequence
 
 from ...memory.fence import Fences
-from ...memory.history import Commit
+from ...memory.history import Commit, is_index
+from ...memory.text.clip import clip
+from ...memory.tokens import estimate
 from .session import Session
 
+TOKENS = 800
+"""How many tokens (estimated) the rows of a note may have; those of the earlier commits are only counted."""
 _MOST = 20
+_LINES, _LINE = 4, 200
 
 
 def latest(commits: Sequence[Commit]) -> str:
@@ -14,16 +19,57 @@ def latest(commits: Sequence[Commit]) -> str:
     return commits[-1].id if commits else ""
 
 
-def news_since(commits: Sequence[Commit], session: Session, fences: Fences) -> str:
-    """What others changed since the agent was last told, the newest twenty; "" for nothing."""
+def told_paths(commits: Sequence[Commit], session: Session) -> frozenset[str]:
+    """The files whose change is told by a commit since then: all of others, and of its own the index lines.
+
+    What its own commits did to a card it knows to the byte, so another hand's edit behind them is no part of it.
+    """
+    return frozenset(
+        path
+        for commit in _since(commits, session)
+        for path in commit.paths
+        if is_index(path) or not _own(commit, session)
+    )
+
+
+def _since(commits: Sequence[Commit], session: Session) -> Sequence[Commit]:
+    """The commits that were made since the agent was last told, its own among them."""
     ids = [commit.id for commit in commits]
-    since = ids.index(session.known) + 1 if session.known in ids else 0
-    own = f"chat {session.id} "
-    new = [commit for commit in commits[since:] if not (commit.key or "").startswith(own)]
+    return commits[ids.index(session.known) + 1 if session.known in ids else 0 :]
+
+
+def _own(commit: Commit, session: Session) -> bool:
+    return (commit.key or "").startswith(f"chat {session.id} ")
+
+
+def news_since(commits: Sequence[Commit], session: Session, fences: Fences) -> str:
+    """What others changed since the agent was last told, the newest within a budget; "" for nothing.
+
+    The renewal that this chat has begun from is no news: it stands in its prompt.
+    """
+    new = [
+        commit
+        for commit in _since(commits, session)
+        if not _own(commit, session) and commit.id != session.prompt.synthesis
+    ]
     if not new:
         return ""
-    more = len(new) - _MOST
-    rows = [f"- {commit.time} {commit.what} ({commit.id} by {commit.who})" for commit in new[-_MOST:]]
+    rows, left = list[str](), TOKENS
+    for commit in reversed(new[-_MOST:]):
+        row = "\n".join((f"- {commit.time} {commit.what} ({commit.id} by {commit.who})", *_index_lines(commit)))
+        left -= estimate(row)
+        if rows and left < 0:
+            break
+        rows.insert(0, row)
+    more = len(new) - len(rows)
     cut = [f"- … {more} earlier ones; search_history finds them"] if more > 0 else []
     told = fences.around("what was changed", "\n".join([*cut, *rows]))
     return f"(Changed in memory meanwhile, not by you:)\n{told}\n"
+
+
+def _index_lines(commit: Commit) -> tuple[str, ...]:
+    """The lines that a commit gave an index, a few: the index in the prompt doesn't have them yet."""
+    rows = [row for one in commit.changes if is_index(one.path) for row in one.new.splitlines()]
+    lines = [f"  {clip(row, _LINE)}" for row in rows if row.startswith(("- ", "## "))]
+    more = [f"  … and {len(lines) - _LINES} more index lines"] if len(lines) > _LINES else []
+    return (*lines[:_LINES], *more)

@@ -6,9 +6,10 @@
     block 4  S   the synthesis, the two latest day logs           | data, whoever wrote it (memory/fence.py)
 
 No clock, no counter and no id stands here: the same files give the same bytes. The blocks are made when a chat begins
-and kept in its file, so a chat that goes on has the same prompt to the byte, whatever was changed since.
+or is renewed, and kept in its file, so a chat that goes on has the same prompt to the byte, whatever was changed since.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from ...memory.fence import Fences
@@ -17,15 +18,15 @@ from ...memory.tokens import estimate
 from ...memory.workspace import Space
 from ...subagents.messages import Message, Text, ToolResult, ToolUse, well_formed
 from ...subagents.model import ToolSpec
-from ...subagents.toolbox.toolset import tool_tokens
 
 MAIN = "main"
 """The agent id of the main agent; it has no file in agents/, its rules are RULES.md."""
 
 _FROZEN = {
-    "I": "(What exists, as it stood when this chat began; notes between the messages say what was changed since.)\n",
-    "S": "(What happened lately, as it stood when this chat began; search_history finds all of it.)\n",
+    "I": "(What exists, as it stood when this was put together; notes between the messages say what changed since.)\n",
+    "S": "(What happened lately, as it stood when this was put together; search_history finds all of it.)\n",
 }
+_LINES = re.DOTALL | re.MULTILINE
 READING = frozenset({"read_card", "read_draft", "search_history"})
 """Tools whose results are counted as layer E."""
 
@@ -48,10 +49,26 @@ def system_blocks(layers: Sequence[Layer], space: Space, fences: Fences) -> tupl
     return tuple((name, _FROZEN.get(name, "") + texts[name]) for name in ("B", "A", "I", "S") if texts.get(name))
 
 
+def sent_file(system: Sequence[str], path: str) -> str | None:
+    """The text of a file as it stands in these blocks, with a newline at its end; None when it stands in none."""
+    name = re.escape(" ".join(path.split()))
+    fenced = re.compile(
+        rf"^\[(?P<mark>[0-9a-f]{{16}}) data: {name}\]\n(?P<text>.*?)\n\[(?P=mark) end of data\]$",
+        re.DOTALL | re.MULTILINE,
+    )
+    plain = re.compile(rf'^<file path="{name}">\n(?P<text>.*?)</file>\n(?=<file path=|\Z)', re.DOTALL | re.MULTILINE)
+    for block in system:
+        if found := fenced.search(block):
+            return found["text"] + "\n"
+        if found := plain.search(block):
+            return found["text"]
+    return None
+
+
 def layer_tokens(layers: Sequence[Layer], tools: Sequence[ToolSpec]) -> dict[str, int]:
     """Estimated tokens of each layer as it is sent; the tools stand in B."""
     found = {layer.name: sum(estimate(_file(f.path, f.text)) for f in layer.files) for layer in layers}
-    found["B"] = found.get("B", 0) + tool_tokens(tuple(tools))
+    found["B"] = found.get("B", 0) + sum(estimate(str(tool.as_dict())) for tool in tools)
     return {name: found.get(name, 0) for name in ("B", "A", "I", "S")}
 
 

@@ -81,6 +81,7 @@ def talk_of(
         look=lambda prefix: service.look(prefix, note=False),
         delegate=hands.delegate,
         resume=hands.resume,
+        talked=workshop.talked,
     )
     return Talk(house, workshop.talking, connect, lambda one: book_turn(space, one, desk.clock), ids.task)
 

@@ -1,16 +1,18 @@
-"""A chat as its file tells it: which messages a model is sent, which calls are open, what has been read and paid.
+"""A chat as its file tells it: which prompt and messages a model is sent, which calls are open, what was read and paid.
 
 Everything is a function of the lines. What can't be sent is left out here, never removed from the file: replies that
-were refused, turns that got no answer, words of a reply that was cut.
+were refused, turns that got no answer, words of a reply that was cut, and the exchanges from before a renewal that the
+synthesis tells in their stead.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ...subagents.messages import Block, Message, Text, ToolResult, ToolUse, told_apart
 from ...subagents.model import ToolSpec
 from ..gateway.account import Amount
-from .lines import Asked, Begun, Ended, Line, Lost, Made, Replied, Resulted
+from .lines import Asked, Begun, Ended, Line, Lost, Made, Prompt, Renewed, Replied, Resulted
 
 INTERRUPTED = "interrupted: onepen ended before this was done"
 
@@ -35,9 +37,24 @@ class Session:
     def id(self) -> str:
         return self.begun.session
 
+    @cached_property
+    def renewed(self) -> Renewed | None:
+        """The latest renewal."""
+        return next((line for line in reversed(self.lines) if isinstance(line, Renewed)), None)
+
+    @property
+    def prompt(self) -> Prompt:
+        """What stands before the conversation now: as the chat began, or was renewed last."""
+        return self.renewed or self.begun
+
+    @property
+    def first(self) -> int:
+        """The number of the first turn that is sent."""
+        return 1 if self.renewed is None else self.renewed.first
+
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        return tuple(tool.spec() for tool in self.begun.tools)
+        return tuple(tool.spec() for tool in self.prompt.tools)
 
     @property
     def turn(self) -> int:
@@ -54,6 +71,22 @@ class Session:
         """The latest commit of the space that the agent was told of, in the prompt or since."""
         told = [line.known for line in self.lines if isinstance(line, Asked) and line.known]
         return told[-1] if told else self.begun.known
+
+    @property
+    def seen(self) -> Mapping[str, str]:
+        """The files whose text the agent knows, of its prompt and by its tools, with the hash that it knows."""
+        found: dict[str, str] = dict(self.begun.files)
+        for line in self.lines:
+            if isinstance(line, Asked | Resulted):
+                found |= line.seen
+            elif isinstance(line, Renewed):
+                found |= line.files
+        return found
+
+    @property
+    def after(self) -> str:
+        """The server's id of the latest reply; "" where it gave none."""
+        return next((line.id for line in reversed(self.lines) if isinstance(line, Replied)), "")
 
     @property
     def model(self) -> str:
@@ -105,9 +138,13 @@ def unlike(content: Sequence[Block], session: Session) -> tuple[Block, ...]:
 
 
 def messages(session: Session) -> tuple[Message, ...]:
-    """The conversation as it is sent: alternating, nothing empty, each call answered right after its reply."""
+    """The conversation as it is sent: alternating, nothing empty, each call answered right after its reply.
+
+    It begins with the first exchange that is still sent.
+    """
     results = {line.call: line for line in session.lines if isinstance(line, Resulted)}
     dropped = {line.turn for line in session.lines if isinstance(line, Ended) and line.dropped}
+    dropped.update(range(1, session.first))
     found: list[Message] = []
     for line in session.lines:
         if isinstance(line, Asked) and line.turn not in dropped:

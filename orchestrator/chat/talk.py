@@ -2,36 +2,37 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
 
 from ...memory.errors import OnepenError
 from ...memory.fence import fences_of
 from ...memory.ids import AgentId
-from ...memory.layers import layers
 from ...memory.problem import Problem
+from ...memory.settings import LimitSettings
 from ...staging.secret import secrets_in
 from ...subagents.definition import AgentDefinition, parse_definition
 from ...subagents.messages import Block, Text, user, well_formed
-from ...subagents.toolbox.toolset import tool_tokens
 from ..errors import BadRequest, OrchestratorFault
-from ..requests import ChatBegun, ChatRequest, OnEvent
+from ..requests import ChatBegun, ChatRequest, Notice, OnEvent
 from ..stop import StopSign
-from ..tasks.conversation import MAX_TOKENS
 from ..tasks.dossier import find_task
 from . import repair
 from .answer import TurnResult
+from .beginning import print_of, prompt_now
 from .booking import CUT, Booked, booked
+from .coverage import coverage, latest_synthesis
+from .edited import Edited, by_hand, edits_told, other_than
 from .house import House
-from .lines import Asked, Begun, Ended, Resulted, Tool
-from .news import latest, news_since
-from .prompt import MAIN, conversation_tokens, layer_tokens, system_blocks
+from .lines import Asked, Begun, Ended, Prompt, Renewed, Resulted
+from .news import latest, news_since, told_paths
+from .prompt import MAIN, conversation_tokens
+from .renewal import first_kept, renewed_line
 from .session import Session, messages
 from .store import Chats
 from .tally import ended, result_of
 from .tools import Sight, Toolbox
-from .toolset import tools
 from .turn import Ask, Over, Turn
 
 LONG = 100_000
@@ -88,11 +89,13 @@ class Talk:
         words = _said(request)
         session, problems = self._found(request)
         line = self._connect(session, request.model)
-        begun = self._beginning(line.name, keep=False) if session is None else session.begun
+        renewal = None if session is None else self._renewal(session, line.name, keep=False)
+        session = session if session is None or renewal is None else session.plus(renewal)
+        prompt = self._prompt(line.name, keep=False) if session is None else session.prompt
         before = () if session is None else messages(session)
-        sent = {**begun.layers, **conversation_tokens((*before, user(Text(words))))}
+        sent = {**prompt.layers, **conversation_tokens((*before, user(Text(words))))}
         return TurnResult(
-            session=begun.session,
+            session="" if session is None else session.id,
             turn=1 if session is None else session.turn + 1,
             answer="",
             stop_reason="rehearsed",
@@ -116,7 +119,7 @@ class Talk:
         session = self._begun(line.name) if session is None else session
         with self._answering(session.id):
             on_event(ChatBegun(session.id))
-            session = self._repaired(session)
+            session = self._renewed(self._repaired(session), line.name, on_event)
             session = self._chats.add(session, self._asked(session, words, line.name))
             turn = self._prepared(session, line.on_account_of(session), on_event, stop, request.model)
             over = await self._over(turn, line, started)
@@ -151,29 +154,40 @@ class Talk:
 
     def _begun(self, model: str) -> Session:
         """A new chat."""
-        begun, day = self._beginning(model), self._house.clock.now().date().isoformat()
+        now, client = self._house.clock.now(), self._house.space.client
+        prompt, at = self._prompt(model), now.isoformat(timespec="seconds")
         while True:
             try:
-                return self._chats.begin(replace(begun, session=f"{day}-{self._new_id()}"))
+                id_ = f"{now.date().isoformat()}-{self._new_id()}"
+                return self._chats.begin(Begun(**vars(prompt), session=id_, client=client, at=at))
             except FileExistsError:
                 continue
 
-    def _beginning(self, model: str, *, keep: bool = True) -> Begun:
-        """How a chat begins, with the layers as they are now; it has no id yet."""
-        house, now = self._house, self._house.clock.now()
-        found = layers(house.view, house.space, now.date(), tools=tool_tokens(tools()))
-        blocks = system_blocks(found, house.space, fences_of(house.space.root, keep=keep))
-        return Begun(
-            session="",
-            client=house.space.client,
-            at=now.isoformat(timespec="seconds"),
-            model=model,
-            system=tuple(text for _, text in blocks),
-            parts=tuple(name for name, _ in blocks),
-            tools=tuple(Tool(t.name, t.description, t.input_schema) for t in tools()),
-            layers=layer_tokens(found, tools()),
-            max_tokens=MAX_TOKENS,
-            known=latest(self._house.commits()),
+    def _prompt(self, model: str, *, keep: bool = True) -> Prompt:
+        """The layers as they are now."""
+        house = self._house
+        return prompt_now(house.view, house.space, house.clock, house.commits(), model, keep=keep)
+
+    def _renewed(self, session: Session, model: str, on_event: OnEvent) -> Session:
+        """The chat, begun anew where the synthesis was renewed since its layers were put together."""
+        renewal = self._renewal(session, model)
+        if renewal is None:
+            return session
+        on_event(Notice(renewal.why))
+        return self._chats.add(session, renewal)
+
+    def _renewal(self, session: Session, model: str, *, keep: bool = True) -> Renewed | None:
+        """How a chat begins anew; None as long as its prompt holds the synthesis that there is."""
+        commits, space = self._house.commits(), self._house.space
+        newest = latest_synthesis(commits, space)
+        if newest is None or newest.id == session.prompt.synthesis:
+            return None
+        first = first_kept(session, coverage(commits, space), self._limits)
+        return Renewed(
+            **{**vars(self._prompt(model, keep=keep)), "known": session.known},
+            at=self._house.clock.now().isoformat(timespec="seconds"),
+            first=first,
+            why=renewed_line(newest, session.turn + 1 - first),
         )
 
     def _repaired(self, session: Session) -> Session:
@@ -189,20 +203,38 @@ class Talk:
 
     def _asked(self, session: Session, words: str, model: str) -> Asked:
         """The person's message, with the time and what was changed since the agent was last told."""
-        now, commits = self._house.clock.now(), self._house.commits()
+        now, commits, space = self._house.clock.now(), self._house.commits(), self._house.space
+        fences = fences_of(space.root)
+        seen = other_than(session.seen, lambda path: print_of(self._house.view, path))
+        told = told_paths(commits, session)
+        edited = [Edited(path, self._text(path)) for path in by_hand(seen, told)]
+        notes = (news_since(commits, session, fences), edits_told(edited, session.prompt, fences, space.prefix))
         blocks: list[Block] = [Text(f"(It is {now:%A} {now.isoformat(sep=' ', timespec='minutes')}.)\n")]
-        if news := news_since(commits, session, fences_of(self._house.space.root)):
-            blocks.append(Text(news))
+        blocks += [Text(note) for note in notes if note]
         blocks.append(Text(words))
-        return Asked(session.turn + 1, now.isoformat(timespec="seconds"), tuple(blocks), latest(commits), model)
+        at = now.isoformat(timespec="seconds")
+        return Asked(session.turn + 1, at, tuple(blocks), latest(commits), model, seen)
+
+    def _text(self, path: str) -> str | None:
+        """The text of a file that was edited; None where there is none any more that can be read."""
+        try:
+            return self._house.view.text(path)
+        except (OnepenError, OSError):
+            return None
+
+    @property
+    def _limits(self) -> LimitSettings:
+        return self._house.view.workspace.settings.limits
 
     def _prepared(self, session: Session, ask: Ask, on_event: OnEvent, stop: StopSign, model: str | None) -> Turn:
         def sight() -> Sight:
             results = [one for one in turn.session.lines if isinstance(one, Resulted)]
-            return Sight(turn.session.external, tuple(place for one in results for place in one.shown))
+            shown = tuple(place for one in results for place in one.shown)
+            return Sight(turn.session.external, shown, turn.session.seen)
 
         box = Toolbox(self._house, session.id, sight, model)
-        turn = Turn(self._chats, session, ask, box.run, self._house.clock, on_event, stop)
+        house = self._house
+        turn = Turn(self._chats, session, ask, box.run, house.clock, on_event, stop, house.spaces())
         return turn
 
     # -- after -----------------------------------------------------------------------------------------------------

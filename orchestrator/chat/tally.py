@@ -25,7 +25,7 @@ def ended(session: Session, number: int, over: Over, at: str) -> Ended:
     for one in paid:
         usage, cost = usage + one.usage, cost + (one.cost_usd or 0.0)
     answered = any(one.stop_reason != "refusal" for one in replies)
-    estimated = {**session.begun.layers, **conversation_tokens(messages(session))}
+    estimated = {**session.prompt.layers, **conversation_tokens(messages(session))}
     return Ended(
         turn=number,
         at=at,

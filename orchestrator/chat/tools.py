@@ -1,14 +1,14 @@
 """The main agent's toolbox: runs what the model asks for, and turns every refusal into a result that it reads."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 
 from ...memory.errors import OnepenError
 from ...memory.fence import fences_of
 from ...memory.recall.search import PLACES, Hit, Query, ScanSearch
-from ...memory.target import CardTarget
+from ...memory.target import CardTarget, Target
 from ...memory.text.clip import clip
 from ...memory.view import View
 from ...staging.policy import Provenance
@@ -18,6 +18,7 @@ from ...subagents.toolbox.toolinput import ToolRefused, parse_input
 from ..commit import Broken, Written
 from ..door import SecretRefused
 from ..origin import Origins
+from .beginning import GONE, print_of
 from .drafts import decided, drafts_text, look
 from .edit import NOTES, draft_of, place_of
 from .gate import Gate, HoldsSecret, Waits
@@ -44,7 +45,7 @@ _MOST_SOURCES = 8
 class Outcome:
     """What came of a call: words for the model, places that it showed, and what was made of it.
 
-    `secret`: it was refused because it holds one.
+    `secret`: it was refused because it holds one. `seen` are hashes of the files whose text is known by it.
     """
 
     content: str
@@ -54,14 +55,16 @@ class Outcome:
     commit: str | None = None
     drafts: tuple[str, ...] = ()
     secret: bool = False
+    seen: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What a chat has been shown so far: whether any of it came from outside, and the places."""
+    """What a chat has been shown so far: whether any of it came from outside, the places, and the files' hashes."""
 
     external: bool = False
     shown: tuple[str, ...] = ()
+    seen: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def provenance(self) -> Provenance:
@@ -117,11 +120,13 @@ class Toolbox:
         if given.card.strip().removeprefix("./").startswith("memory/"):
             raise ToolRefused("read_card: it reads cards and files of projects; search_history finds lines of day logs")
         page = self._reading.card(given.card, given.section, given.start)
+        seen = {place: print_of(self._house.view, place) for place in (self._house.space.path(page.path),)}
         numbers = [line.number for line in page.lines]
         shown = (f"{page.path}:{numbers[0]}-{numbers[-1]}",) if numbers else ()
         external = self._origins().external(page.path)
         whence = ", holds text from outside" if external else ""
-        return Outcome(self._fences.around(page.path + whence, page.render()), shown=shown, external=external)
+        text = self._fences.around(page.path + whence, page.render())
+        return Outcome(text, shown=shown, external=external, seen=seen)
 
     async def _search_history(self, use: ToolUse, on_made: OnMade) -> Outcome:
         given = parse_input(use.name, SearchHistory, use.input)
@@ -161,20 +166,24 @@ class Toolbox:
         origins = self._origins()
         external = [p for p in _cards(sight.shown) if origins.external(p)] if sight.external else []
         draft = draft_of(given, place, sight.provenance, tuple(external[:_MOST_SOURCES]))
+        before = self._print(draft.target)
         came = self._gate.card(draft, place, use.id, on_made)
         if isinstance(came, Waits):
             return Outcome(_waiting(came), drafts=(came.draft,))
         line = f"index line: {draft.index[0].section_id}: {draft.index[0].summary}" if draft.index else ""
         verb = "already done" if came.again else {"create": "created", "remove": "removed"}.get(draft.edit, "changed")
-        return Outcome(_told(f"{draft.target}: {verb}", came, line), commit=came.commit)
+        seen = self._still_seen(draft.target, before)
+        return Outcome(_told(f"{draft.target}: {verb}", came, line), commit=came.commit, seen=seen)
 
     async def _set_project_status(self, use: ToolUse, on_made: OnMade) -> Outcome:
         given = parse_input(use.name, SetProjectStatus, use.input)
         target = self._reading.target(given.project)
         if not isinstance(target, CardTarget) or target.shelf != "projects":
             raise ToolRefused(f"set_project_status: {target} is no project's card")
+        before = self._print(target)
         came = self._gate.status(target, given.status, given.note, self._sight().provenance, use.id)
-        return Outcome(_told(f"{target}: status {given.status}", came), commit=came.commit)
+        seen = self._still_seen(target, before)
+        return Outcome(_told(f"{target}: status {given.status}", came), commit=came.commit, seen=seen)
 
     async def _log_event(self, use: ToolUse, on_made: OnMade) -> Outcome:
         given = parse_input(use.name, LogEvent, use.input)
@@ -196,6 +205,14 @@ class Toolbox:
         return Outcome(content, commit=commit)
 
     # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _print(self, target: Target) -> str:
+        return print_of(self._house.view, self._house.space.path(target))
+
+    def _still_seen(self, target: Target, before: str) -> Mapping[str, str]:
+        """The hash of a file after the agent's own change, if it knew what stood there: else a hand was there, too."""
+        path = self._house.space.path(target)
+        return {path: self._print(target)} if before in (GONE, self._sight().seen.get(path)) else {}
 
     def _origins(self) -> Origins:
         return Origins(self._house.space, self._house.commits())

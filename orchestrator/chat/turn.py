@@ -23,6 +23,7 @@ from ...subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnL
 from ..requests import BrokeOff, Notice, OnEvent, ToolCalled, Words
 from ..stop import StopSign
 from .lines import Asked, Ended, Lost, Made, Partial, Replied, Resulted
+from .marking import caching, pace_of
 from .prompt import MAIN
 from .session import Session, messages, unlike
 from .store import Chats
@@ -51,10 +52,18 @@ class Over:
 
 
 class Turn:
-    """One turn; `session` is the chat as it is now."""
+    """One turn; `session` is the chat as it is now, `spaces` is how many spaces talked lately."""
 
     def __init__(
-        self, chats: Chats, session: Session, ask: Ask, run: RunTool, clock: Clock, on_event: OnEvent, stop: StopSign
+        self,
+        chats: Chats,
+        session: Session,
+        ask: Ask,
+        run: RunTool,
+        clock: Clock,
+        on_event: OnEvent,
+        stop: StopSign,
+        spaces: int = 1,
     ) -> None:
         self._chats = chats
         self.session = session
@@ -63,6 +72,7 @@ class Turn:
         self._clock = clock
         self._on_event = on_event
         self._stop = stop
+        self._spaces = spaces
         self._again = 1  # how often in a row the calls of the latest reply were made
 
     async def run(self, model: str) -> Over:
@@ -93,14 +103,17 @@ class Turn:
 
     async def _reply(self, model: str) -> ModelReply | None:
         """The next reply, stored; None when the person stopped it. What was heard of a reply that was cut is kept."""
-        session = self.session
+        session, prompt = self.session, self.session.prompt
+        pace = pace_of(session.lines, sum(prompt.layers.values()), self._clock.now(), self._spaces)
         request = ModelRequest(
             model=model,
-            system=session.begun.system,
+            system=prompt.system,
             tools=session.tools,
             messages=messages(session),
-            max_tokens=session.begun.max_tokens,
+            max_tokens=prompt.max_tokens,
             agent=MAIN,
+            caching=caching(prompt.parts, pace),
+            after=session.after,
         )
         ear = _Ear(self._on_event, self._heard)
         reply = None
@@ -198,6 +211,7 @@ class Turn:
                 external=outcome.external,
                 commit=outcome.commit,
                 drafts=outcome.drafts,
+                seen=outcome.seen,
             )
         )
 

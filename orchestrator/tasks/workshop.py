@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import anyio
@@ -33,8 +34,8 @@ class Workshop:
 
     `level` says how workers are confined; None where they are not processes.
 
-    `talking` holds the chats that are answering a message, `histories` what is known of each space's history,
-    `cashbooks` what is known of its bookings.
+    `talking` holds the chats that are answering a message, `talked` when each space was talked in last, `histories`
+    what is known of each space's history, `cashbooks` what is known of its bookings.
     """
 
     pool: "Pool"
@@ -45,6 +46,7 @@ class Workshop:
     at_work: dict[TaskId, AtWork] = field(default_factory=dict)
     level: "Level | None" = None
     talking: set[str] = field(default_factory=set)
+    talked: dict[str, datetime] = field(default_factory=dict)
     histories: dict[str, Followed] = field(default_factory=dict)
     cashbooks: dict[str, Cashbook] = field(default_factory=dict)
 

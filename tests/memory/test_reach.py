@@ -11,7 +11,7 @@ from onepen.memory.scaffold import plan_agent, plan_client
     "path",
     ["projects/kiln.md", "research/cone-6.md", "projects/_index.md", "projects/kiln/sales/launch.csv", "MEMORY.md",
      "PERSONA.md", "BRIEF.md", "agents/poet.md", "agents/_index.md", "agents/RULES.md", "memory/2026-11-30.md",
-     "logs/commits-2026-11.jsonl", "logs/seals-2026-11.jsonl", "clients/acme/research/x.md",
+     "memory/synthesis.md", "logs/commits-2026-11.jsonl", "logs/seals-2026-11.jsonl", "clients/acme/research/x.md",
      "clients/acme/logs/commits-2026-11.jsonl"],
 )  # fmt: skip
 def test_the_files_of_memory_are_written(path: str) -> None:

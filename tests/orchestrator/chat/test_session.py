@@ -10,6 +10,7 @@ from onepen.orchestrator.chat.lines import (
     Line,
     Made,
     Partial,
+    Renewed,
     Replied,
     Resulted,
     parse_line,
@@ -19,11 +20,36 @@ from onepen.orchestrator.chat.prompt import conversation_tokens, scaled
 from onepen.orchestrator.chat.session import Session, messages, open_calls, session_of, unlike
 from onepen.orchestrator.chat.toolset import tools
 from onepen.orchestrator.gateway.request import body
-from onepen.subagents.messages import Block, Opaque, Text, ToolUse
+from onepen.subagents.messages import Block, Opaque, Text, ToolResult, ToolUse
 from onepen.subagents.model import ModelRequest, Usage
 from onepen.testing.messages_api.dialogue import dialogue_fault
 
-BEGUN = Begun("2026-11-29-s1", None, "", "m", ("You.\n",), (), {"B": 10}, 100)
+BEGUN = Begun(
+    session="2026-11-29-s1",
+    client=None,
+    at="",
+    model="m",
+    system=("You.\n",),
+    tools=(),
+    layers={"B": 10},
+    max_tokens=100,
+)
+
+
+def renewed(first: int) -> Renewed:
+    """The chat begun anew: from this turn on it is sent as it was."""
+    return Renewed(
+        model="m",
+        system=("You.\n", "Where things stand.\n"),
+        tools=(),
+        layers={"B": 10, "S": 5},
+        max_tokens=100,
+        at="",
+        first=first,
+        why="the synthesis was renewed",
+    )
+
+
 TEXTS = st.sampled_from(["", " ", "words", "\ud83d", "more\n"])
 INPUTS: st.SearchStrategy[object] = st.sampled_from([{"a": 1}, {}, [], "{cut", None])
 STOPS = st.sampled_from(["end_turn", "tool_use", "max_tokens", "refusal", "pause_turn", "new_one"])
@@ -47,6 +73,8 @@ def chats(draw: st.DrawFn) -> Session:
                 session = session.plus(Partial(turn, "half", "cut"))
         if draw(st.booleans()):
             session = session.plus(Ended(turn, "", "failed", dropped=draw(st.booleans())))
+        if draw(st.booleans()):
+            session = session.plus(renewed(draw(st.integers(1, turn + 1))))
     return session.plus(Asked(99, "", (Text("go on"),)))
 
 
@@ -56,6 +84,30 @@ def test_what_is_sent_is_a_conversation_that_the_api_takes(session: Session) -> 
     assert dialogue_fault(body(request, "m"), paused=(), said=()) is None
     assert "go on" in request.messages[-1].text
     assert all(a.role != b.role for a, b in zip(request.messages, request.messages[1:], strict=False))
+
+
+@given(chats())
+def test_a_renewal_cuts_no_exchange_and_what_comes_after_it_is_sent(session: Session) -> None:
+    sent = messages(session)
+    before = {line.turn for line in session.lines if isinstance(line, Asked) and line.turn < session.first}
+    calls = {use.id for m in sent for use in m.content if isinstance(use, ToolUse)}
+    answered = {block.tool_use_id for m in sent for block in m.content if isinstance(block, ToolResult)}
+    assert calls == answered
+    dropped = {use.id for line in session.lines if isinstance(line, Replied) and line.turn in before
+               for use in line.content if isinstance(use, ToolUse)}  # fmt: skip
+    assert not dropped & calls
+    assert session.prompt is (session.renewed or session.begun)
+
+
+@given(chats(), st.integers(1, 9))
+def test_what_was_sent_stays_as_it_was_whatever_is_said_next(session: Session, first: int) -> None:
+    """Layers before the chat, and the chat itself, grow at their ends only; a renewal alone begins anew."""
+    last = session.turn
+    session = session.plus(Replied(last, "", (Text("Well."),), "end_turn", Usage(), "m"), Ended(last, "", "end_turn"))
+    sent, later = messages(session), session.plus(Asked(last + 1, "", (Text("more"),)))
+    assert messages(later)[: len(sent)] == sent and later.prompt == session.prompt
+    anew = session.plus(renewed(first), Asked(last + 1, "", (Text("more"),)))
+    assert anew.prompt.system == ("You.\n", "Where things stand.\n")
 
 
 @given(chats())
