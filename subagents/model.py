@@ -157,7 +157,8 @@ class ModelReply:
     `cost_usd` is in US dollars, None where the model's price is unknown. `details` is what the server said of a stop,
     such as why the model refused; "" for nothing. `done` are results that an earlier attempt of the task had for calls
     of this reply, which must not be made again. `id` is the server's name of the reply ("": it has none); `miss` is
-    what the server says of its cache, None for nothing.
+    what the server says of its cache, None for nothing. `least` are about the tokens from which on the server caches a
+    prompt of this model, 0: nobody knows.
     """
 
     content: tuple[Block, ...]
@@ -169,6 +170,7 @@ class ModelReply:
     done: tuple[ToolResult, ...] = ()
     id: str = ""
     miss: Miss | None = None
+    least: int = 0
 
     @property
     def message(self) -> Message:

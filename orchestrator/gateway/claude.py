@@ -1,12 +1,13 @@
 """The model behind the Messages API: Claude, and any server that speaks as it does.
 
 One call per `reply`, always streamed, with no retry of its own; what kept it from being whole is raised as CallBroken.
+Only what a server refuses for its extras (`extras.py`) is sent again without them, in the same call.
 """
 
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -20,11 +21,12 @@ from ..settings.setup import Profile
 from .address import address_of, host_of, on_this_machine
 from .clients import CONNECT_SECONDS, Clients
 from .ear import Ear
+from .extras import Extras
 from .failure import TRIES, TRIES_SILENT, TRIES_UNREACHED, Again, Answered, CallBroken, Final, judged
 from .price import Price
 from .prices import price_of
 from .quota import quota
-from .request import body
+from .request import body, used
 from .stream import Accumulator, StreamError, answered_in, events_of
 
 if TYPE_CHECKING:
@@ -59,39 +61,80 @@ class Claude:
         model = await self.id()
         place = self._place(model)
         accumulator = Accumulator(model)
-        silence = self._profile.silence_seconds
-        headers: Mapping[str, str] = {}
+        heard = _Heard()
         try:
-            async with client.messages.with_streaming_response.create(
-                **body(request, model),
-                stream=True,
-                timeout=anthropic.Timeout(connect=CONNECT_SECONDS, read=silence, write=silence, pool=None),
-            ) as response:
-                headers = _lower(response.headers)
-                ear.left = quota(headers, self._clock.now())
-                async with aclosing(_events(response.http_response, place)) as events:
-                    async for event in events:
-                        words = accumulator.take(event)
-                        ear.counted(accumulator.usage)
-                        if words:
-                            ear.text(words)
+            await self._streamed(client, request, model, accumulator, ear, heard)
             if not accumulator.whole:
                 raise CallBroken(Again(f"{place}: the stream ended before the reply was whole"))
             reply = accumulator.reply()
         except StreamError as e:
-            raise CallBroken(self._judged(e.answered, headers, place)) from e
+            raise CallBroken(self._judged(e.answered, heard.headers, place)) from e
         except anthropic.APIStatusError as e:
-            headers = _lower(e.response.headers)
-            ear.left = quota(headers, self._clock.now())
-            raise CallBroken(self._answered(e, headers, place)) from e
+            heard.headers = _lower(e.response.headers)
+            ear.left = quota(heard.headers, self._clock.now())
+            raise CallBroken(self._answered(e, heard.headers, place)) from e
         except anthropic.APIConnectionError as e:
             raise CallBroken(self._unheard(e.__cause__ or e, place)) from e
         except httpx2.TransportError as e:
             raise CallBroken(self._unheard(e, place)) from e
         except (ValueError, RecursionError) as e:
             raise CallBroken(Again(f"{place}: the stream can't be read: {_one_line(e)}")) from e
-        self._clients.probe.replied(place, request, reply)
-        return reply
+        return self._learnt(place, model, request, reply)
+
+    async def _streamed(
+        self,
+        client: "anthropic.AsyncAnthropic",
+        request: ModelRequest,
+        model: str,
+        accumulator: Accumulator,
+        ear: Ear,
+        heard: "_Heard",
+    ) -> None:
+        """Asks, and takes the reply's events; raises what the library raises, StreamError and CallBroken."""
+        import anthropic
+
+        silence, place = self._profile.silence_seconds, self._place(model)
+        understood, refused = self._clients.understood, None
+        extras = used(request, understood.of(self._address, self._wished))
+        while True:
+            try:
+                async with client.messages.with_streaming_response.create(
+                    **body(request, model, extras),
+                    stream=True,
+                    timeout=anthropic.Timeout(connect=CONNECT_SECONDS, read=silence, write=silence, pool=None),
+                ) as response:
+                    heard.headers = _lower(response.headers)
+                    ear.left = quota(heard.headers, self._clock.now())
+                    understood.took(self._address, extras)
+                    if refused is not None:
+                        understood.lacks(self._address, place, refused, extras)
+                    async with aclosing(_events(response.http_response, place)) as events:
+                        async for event in events:
+                            words = accumulator.take(event)
+                            ear.counted(accumulator.usage)
+                            if words:
+                                ear.text(words)
+                return
+            except anthropic.APIStatusError as e:
+                said = answered_in(e.body, e.status_code).message
+                fewer = understood.fewer(self._address, extras, e.status_code, said)
+                if fewer is None:
+                    raise
+                refused, extras = refused or extras, fewer
+
+    @property
+    def _wished(self) -> Extras:
+        """Anthropic's own server is asked why its cache missed, another one where the profile says so."""
+        own = own_server(self._profile)
+        return Extras(diagnostics=not own if self._profile.diagnostics is None else self._profile.diagnostics)
+
+    def _learnt(self, place: str, model: str, request: ModelRequest, reply: ModelReply) -> ModelReply:
+        """The reply, with what is known by now of the model's cache."""
+        if request.tool_choice is None:  # else not all of the prompt has marks
+            self._clients.taught.saw(place, reply.usage)
+        least = self._clients.taught.least(place, model, self._profile.cached_from)
+        self._clients.probe.replied(place, request, reply, least)
+        return replace(reply, least=least)
 
     async def id(self) -> str:
         """The model's id; a server other than Anthropic's is asked once what it has. Raises CallBroken."""
@@ -155,6 +198,13 @@ class Claude:
             case httpx2.ConnectError():
                 return Again(f"{place}: can't be reached: {_one_line(error)}", tries=self._tries)
         return Again(f"{place}: the connection broke: {_one_line(error)}")
+
+
+@dataclass
+class _Heard:
+    """The headers of the answer that came last."""
+
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 async def _events(response: "httpx2.Response", place: str) -> AsyncGenerator[Mapping[str, Any], None]:

@@ -9,6 +9,8 @@ from anyio.lowlevel import EventLoopToken, current_token
 
 from ..settings.setup import Profile, Secret
 from .address import address_of, on_this_machine
+from .extras import Understood
+from .least import Taught
 from .probe import Probe, listed
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class Clients:
 
     def __post_init__(self) -> None:
         self.probe = Probe(self.notice)
+        self.understood = Understood(self.notice)
+        self.taught = Taught()
 
     async def of(self, profile: Profile) -> "anthropic.AsyncAnthropic":
         """The client for this profile's address and credential; raises NotLocal."""

@@ -145,6 +145,10 @@ class Gateway:
 def _joined(said: ModelReply, more: ModelReply) -> ModelReply:
     """A paused reply and how it went on."""
     both = None if said.cost_usd is None or more.cost_usd is None else said.cost_usd + more.cost_usd
-    return ModelReply(
-        (*said.content, *more.content), more.stop_reason, said.usage + more.usage, more.model, both, more.details
+    return replace(
+        more,
+        content=(*said.content, *more.content),
+        usage=said.usage + more.usage,
+        cost_usd=both,
+        miss=said.miss or more.miss,
     )

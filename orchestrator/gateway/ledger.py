@@ -182,7 +182,9 @@ def most(request: ModelRequest, price: Price | None) -> Amount:
     if price is None:
         return Amount(0.0, tokens + request.max_tokens)
     rates = price.at(tokens)
-    dearest = max(rates.input, rates.cache_write)
+    caching = request.caching
+    hour = caching is not None and "1h" in (caching.prefix, caching.tail)
+    dearest = max(rates.input, rates.cache_write, rates.hour if hour else 0.0)
     return Amount(Price(dearest, 0.0, 0.0, rates.output).of(Usage(input=tokens, output=request.max_tokens)))
 
 

@@ -11,7 +11,9 @@ _MILLION = 1_000_000
 class Price:
     """US dollars for a million tokens of each kind, as the API counts them.
 
-    `steps` are other rates for long prompts: above its start, a step's rates hold for all tokens of the call.
+    `cache_write_1h` is for what the cache keeps an hour; None: twice `input`, as Anthropic takes, or `cache_write`
+    where that is no dearer than `input`. `steps` are other rates for long prompts: above its start, a step's rates hold
+    for all tokens of the call.
     """
 
     input: float
@@ -19,16 +21,26 @@ class Price:
     cache_read: float
     output: float
     steps: "tuple[Step, ...]" = ()
+    cache_write_1h: float | None = None
 
     def of(self, usage: Usage) -> float:
         """US dollars of one call; each kind of token by its own price."""
         rates = self.at(usage.prompt_total)
+        hour = min(usage.cache_write_1h, usage.cache_write)
         return (
             usage.input * rates.input
-            + usage.cache_write * rates.cache_write
+            + (usage.cache_write - hour) * rates.cache_write
+            + hour * rates.hour
             + usage.cache_read * rates.cache_read
             + usage.output * rates.output
         ) / _MILLION
+
+    @property
+    def hour(self) -> float:
+        """The rate of what is written for an hour."""
+        if self.cache_write_1h is not None:
+            return self.cache_write_1h
+        return 2 * self.input if self.cache_write > self.input else self.cache_write
 
     def at(self, prompt: int) -> "Price":
         """The rates for a call with a prompt of so many tokens."""

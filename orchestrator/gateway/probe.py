@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING
 
 from ...subagents.messages import ToolUse
 from ...subagents.model import ModelReply, ModelRequest
+from .least import SHORTEST
 
 if TYPE_CHECKING:
     import anthropic
 
-SHORTEST_CACHED = 512
-"""Tokens that a prompt must have before any model caches it; the least length differs by model, up to 4,096."""
-
 _SECONDS = 10.0
+_NEVER = "some servers never cache, or don't count it"
 
 
 class Probe:
@@ -28,18 +27,19 @@ class Probe:
             shown = ", ".join(models[:5]) + (" …" if len(models) > 5 else "")
             self._tell(place, "model", f"{place}: the server doesn't list this model; it lists {shown}")
 
-    def replied(self, place: str, request: ModelRequest, reply: ModelReply) -> None:
-        """Whether the reply has what was asked for."""
+    def replied(self, place: str, request: ModelRequest, reply: ModelReply, least: int) -> None:
+        """Whether the reply has what was asked for; the model caches from about `least` tokens on."""
         usage = reply.usage
         goes_on = (
             request.tool_choice is None
         )  # else its conversation has no mark, and its rules may be too short for one
-        if goes_on and usage.prompt_total >= SHORTEST_CACHED and not usage.cache_write and not usage.cache_read:
+        if goes_on and usage.prompt_total >= SHORTEST and not usage.cache_write and not usage.cache_read:
+            short = f"this model caches from about {least:,} tokens on"
             self._tell(
                 place,
                 "cache",
-                f"{place}: not cached: a prompt of {usage.prompt_total} tokens was sent with cache marks, and none was "
-                "written to or read from a cache (models cache from 512 to 4,096 tokens on; some servers never do)",
+                f"{place}: not cached: a prompt of {usage.prompt_total:,} tokens was sent with cache marks, and none "
+                f"was written to or read from a cache ({short if usage.prompt_total < least else _NEVER})",
             )
         if not usage.prompt_total:
             self._tell(place, "usage", f"{place}: the server doesn't count tokens, so costs and budgets are too low")

@@ -6,13 +6,14 @@ a tool's input is JSON as a whole or stays the text that came, and a reply is wh
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ...memory.text.clip import clip
 from ...subagents.messages import Block, Opaque, Text, ToolUse, mend, well_formed
-from ...subagents.model import ModelReply, Usage
+from ...subagents.model import Miss, ModelReply, Usage
 from .failure import Answered
 
 DEEPEST = 64
@@ -20,6 +21,9 @@ DEEPEST = 64
 
 _MOST_TOKENS = 10**9
 _DETAILS = 400  # characters of why a model stopped
+
+_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+_REASON = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 _COUNTERS = {
     "input_tokens": "input",
@@ -46,6 +50,8 @@ class Accumulator:
         self._model = model
         self._stop_reason = ""
         self._details = ""
+        self._id = ""
+        self._miss: Miss | None = None
         self._blocks: dict[int, _Growing] = {}
         self._held = ""
 
@@ -54,6 +60,8 @@ class Accumulator:
         match event:
             case {"type": "message_start", "message": {**message}}:
                 self._model = str(message.get("model") or self._model)
+                self._id = name if isinstance(name := message.get("id"), str) and _ID.fullmatch(name) else ""
+                self._miss = _miss(message.get("diagnostics"))
                 self._count(message.get("usage"))
             case {"type": "content_block_start", "index": int(index), "content_block": {**block}}:
                 self._blocks[index] = _Growing(block)
@@ -62,6 +70,7 @@ class Accumulator:
                 return self._heard(self._blocks[index].grow(delta))
             case {"type": "message_delta", **rest}:
                 self._count(rest.get("usage"))
+                self._miss = _miss(rest.get("diagnostics")) or self._miss
                 match rest.get("delta"):
                     case {"stop_reason": str(reason), **more}:
                         self._stop_reason, self._details = reason, _details(more.get("stop_details"))
@@ -76,7 +85,7 @@ class Accumulator:
         content = tuple(block for _, growing in sorted(self._blocks.items()) if (block := growing.done()) is not None)
         calls = any(isinstance(block, ToolUse) for block in content)
         reason = self._stop_reason or ("tool_use" if calls else "end_turn")
-        return ModelReply(content, reason, self.usage, self._model, None, self._details)
+        return ModelReply(content, reason, self.usage, self._model, None, self._details, id=self._id, miss=self._miss)
 
     def _count(self, usage: object) -> None:
         """The API's counters are sums so far, each event's in the place of those before it.
@@ -85,6 +94,9 @@ class Accumulator:
         """
         if isinstance(usage, Mapping):
             counted = {ours: n for theirs, ours in _COUNTERS.items() if (n := _count(usage.get(theirs))) is not None}
+            match usage.get("cache_creation"):  # in the beginning only, where the API streams
+                case {"ephemeral_1h_input_tokens": int(hour)} if _count(hour) is not None:
+                    counted["cache_write_1h"] = hour
             self.usage = replace(self.usage, **counted)
 
     def _heard(self, words: str) -> str:
@@ -157,6 +169,14 @@ def _details(given: object) -> str:
         return ""
     words = [well_formed(said) for key in ("category", "explanation") if isinstance(said := given.get(key), str)]
     return clip(" ".join(": ".join(words).split()), _DETAILS)
+
+
+def _miss(diagnostics: object) -> Miss | None:
+    """What a server says of its cache; None for nothing, and while it is still comparing."""
+    match diagnostics:
+        case {"cache_miss_reason": {"type": str(reason), **more}} if _REASON.fullmatch(reason):
+            return Miss(reason, _count(more.get("cache_missed_input_tokens")))
+    return None
 
 
 def answered_in(body: object, status: int) -> Answered:

@@ -48,6 +48,7 @@ class _Table(BaseModel):
 _Rate = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 _Usd = Annotated[float, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
 _Tokens = Annotated[int, Field(ge=0, le=10**12)]
+_Least = Annotated[int, Field(ge=1, le=1_000_000)]
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=400, strip_whitespace=True)]
 
 
@@ -60,6 +61,9 @@ class PriceTable(_Table):
     """Tokens of the reply."""
     cache_write: _Rate | None = None
     """Tokens written to the cache; without it, 1.25 times `input`."""
+    cache_write_1h: _Rate | None = None
+    """Tokens written to the cache for an hour; without it, twice `input`, or `cache_write` where that is no dearer than
+    `input`."""
     cache_read: _Rate | None = None
     """Tokens read from the cache; without it, the same as `input`: a server that caches for less has to say so."""
 
@@ -93,6 +97,12 @@ class ProfileTable(_Table):
     """How long one call may be put off in all while the server asks to wait or doesn't answer."""
     prices: dict[str, PriceTable] = Field(default_factory=dict)
     """Prices by model id: a table [profiles.NAME.prices."ID"]."""
+    cached_from: dict[str, _Least] = Field(default_factory=dict)
+    """From how many tokens on a model caches a prompt, by its id: a table [profiles.NAME.cached_from]; without it, what
+    onepen knows and what the server's counters have shown."""
+    diagnostics: bool | None = None
+    """Whether the server is asked why its cache missed (`diagnostics` of the Messages API); without it, Anthropic's own
+    is, and no other."""
 
     @field_validator("key_env", "token_env")
     @classmethod

@@ -106,13 +106,15 @@ def _profile(name: str, table: ProfileTable, env: Mapping[str, str], *, look: bo
         patience_seconds=table.patience_seconds,
         lacks=lacks,
         found=found,
+        cached_from=table.cached_from,
+        diagnostics=table.diagnostics,
     )
 
 
 def _price(rates: PriceTable) -> Price:
     write = rates.input * _WRITE_RATIO if rates.cache_write is None else rates.cache_write
     read = rates.input if rates.cache_read is None else rates.cache_read
-    return Price(rates.input, write, read, rates.output)
+    return Price(rates.input, write, read, rates.output, cache_write_1h=rates.cache_write_1h)
 
 
 def _url(env: Mapping[str, str]) -> str | None:

@@ -29,8 +29,10 @@ class Profile:
     """One way to reach models: a server, a key and what the person says of them.
 
     `base_url` None is Anthropic's own; `key` goes into X-Api-Key, `token` into Authorization. `local` admits loopback
-    addresses only. `models` says what `sonnet`, `opus` and `haiku` mean; `prices` are by model id. `lacks` says why a
-    key that the person's config names isn't there, `found` where the one that is there was found.
+    addresses only. `models` says what `sonnet`, `opus` and `haiku` mean; `prices` are by model id, and so is
+    `cached_from`, the tokens from which on a prompt is cached. `diagnostics`: whether the server is asked why its cache
+    missed; None: only Anthropic's own. `lacks` says why a key that the person's config names isn't there, `found` where
+    the one that is there was found.
     """
 
     name: str
@@ -46,6 +48,8 @@ class Profile:
     patience_seconds: float = 1_800.0
     lacks: str = ""
     found: str = ""
+    cached_from: Mapping[str, int] = field(default_factory=dict)
+    diagnostics: bool | None = None
 
     def secrets(self) -> dict[str, str]:
         """Its credentials by what they are called."""

@@ -21,10 +21,10 @@ from onepen.orchestrator.gateway.failure import Again, CallBroken
 from onepen.orchestrator.gateway.gateway import Gateway
 from onepen.orchestrator.gateway.herd import REASON, Herd
 from onepen.orchestrator.gateway.request import body
-from onepen.orchestrator.gateway.warmth import KNOWN, LIFE, UNKNOWN
+from onepen.orchestrator.gateway.warmth import KNOWN, LIVES, UNKNOWN
 from onepen.orchestrator.settings.models import Served
 from onepen.subagents.messages import Text, user
-from onepen.subagents.model import Listener, ModelReply, ModelRequest, Usage
+from onepen.subagents.model import Caching, Listener, ModelReply, ModelRequest, Usage
 from onepen.testing import timelapse
 from onepen.testing.messages_api.bound import bound, paid
 from onepen.testing.messages_api.caching import Cache
@@ -201,10 +201,10 @@ def test_a_review_whose_rules_are_too_short_says_nothing_of_the_server() -> None
     crew.run(
         *((review(k), 0.0, None) for k in range(5)),
         *((of(k), 10.0, None) for k in range(3)),
-        *((review(k), 2 * LIFE, None) for k in range(5)),
+        *((review(k), 2 * LIVES["5m"], None) for k in range(5)),
     )
     assert not any(usage.cache_write or usage.cache_read for usage in crew.server.used[:5])
-    assert crew.server.came == [0.0, *[1.0] * 4, 10.0, 11.0, 11.0, *[2 * LIFE] * 5]
+    assert crew.server.came == [0.0, *[1.0] * 4, 10.0, 11.0, 11.0, *[2 * LIVES["5m"]] * 5]
 
 
 @pytest.mark.parametrize(("counted", "next_day"), [(9_000, [1_000.0] * 3), (90, [1_000.0, 1_001.0, 1_001.0])])
@@ -243,12 +243,36 @@ def test_nobody_waits_longer_than_its_patience() -> None:
 
 def test_after_five_minutes_without_a_use_one_goes_first_again() -> None:
     crew = Crew(Server())
-    late = 3 * LIFE
+    late = 3 * LIVES["5m"]
     crew.run(
-        *((of(k), at, None) for at in (0.0, LIFE - 10, 2 * LIFE - 20, late) for k in range(3)),
+        *((of(k), at, None) for at in (0.0, LIVES["5m"] - 10, 2 * LIVES["5m"] - 20, late) for k in range(3)),
     )
-    starts = [0.0, 1.0, 1.0, *[LIFE - 10] * 3, *[2 * LIFE - 20] * 3]
+    starts = [0.0, 1.0, 1.0, *[LIVES["5m"] - 10] * 3, *[2 * LIVES["5m"] - 20] * 3]
     assert crew.server.came == [*starts, late, late + 1.0, late + 1.0]
+
+
+def test_what_is_kept_for_an_hour_is_not_filled_again_after_five_minutes() -> None:
+    crew = Crew(Server())
+    hour = Caching((0, 1, 2), "1h", "1h")
+    later, next_day = 10 * LIVES["5m"], 40 * LIVES["5m"]
+    crew.run(*((of(k, caching=hour), at, None) for at in (0.0, later, next_day) for k in range(3)))
+    assert crew.server.came == [0.0, 1.0, 1.0, *[later] * 3, next_day, next_day + 1.0, next_day + 1.0]
+
+
+def test_what_five_minutes_were_asked_for_does_not_live_for_an_hour_because_another_asks_for_it() -> None:
+    crew = Crew(Server())
+    hour = Caching((0, 1, 2), "1h", "1h")
+    again = 2 * LIVES["5m"]
+    crew.run((of(0), 0.0, None), (of(1, caching=hour), 10.0, None), *((of(k), again, None) for k in range(2)))
+    assert crew.server.came == [0.0, 10.0, again, again + 1.0]
+
+
+def test_a_beginning_ends_only_where_a_mark_stands() -> None:
+    """Two agents share the rules and the index; without a mark at its end nobody can read them of the other."""
+    crew = Crew(Server())
+    rules_only = Caching((2,))
+    crew.together(of(1, own="writer \n" * 900, caching=rules_only), of(2, own="reader \n" * 900, caching=rules_only))
+    assert crew.server.came == [0.0, 0.0] and not crew.waits
 
 
 def test_who_waits_for_the_budget_and_who_waits_for_the_cache_do_not_wait_for_each_other() -> None:

@@ -17,7 +17,7 @@ from onepen.orchestrator.gateway.ledger import Ledger, OverBudget, Reservation, 
 from onepen.orchestrator.gateway.price import Price
 from onepen.orchestrator.settings.models import Served
 from onepen.subagents.messages import Text, user
-from onepen.subagents.model import Listener, LostCall, ModelReply, ModelRequest, Usage
+from onepen.subagents.model import Caching, Life, Listener, LostCall, ModelReply, ModelRequest, Usage
 from onepen.testing import timelapse
 from onepen.testing.clock import FixedClock
 
@@ -98,6 +98,13 @@ def test_what_has_no_price_is_bounded_by_tokens_and_never_free() -> None:
     ledger = Ledger()
     assert isinstance(ledger.reserve(account(task_tokens=100), wanted, DAY), Short)
     assert isinstance(ledger.reserve(account(day_tokens=100_000, task_usd=0.0), wanted, DAY), Reservation)
+
+
+def test_a_prompt_that_is_kept_for_an_hour_may_cost_twice_its_plain_price() -> None:
+    price = Price(1.0, 1.25, 0.1, 0.0)
+    lives: tuple[Life, Life] = ("5m", "1h")
+    short, long = (most(request(caching=Caching((0,), life, life)), price) for life in lives)
+    assert long.usd == pytest.approx(short.usd * 2.0 / 1.25) and short == most(request(), price)
 
 
 def test_the_most_a_call_may_cost_is_the_whole_prompt_written_and_the_longest_reply() -> None:

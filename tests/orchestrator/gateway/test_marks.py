@@ -1,5 +1,6 @@
 """A conversation that goes on reads all that it wrote before, however much one reply adds to it."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from onepen.orchestrator.gateway.marks import MOST, marks
 from onepen.orchestrator.gateway.request import body
 from onepen.subagents.messages import Block, Message, Opaque, Text, ToolResult, ToolUse, assistant, user
-from onepen.subagents.model import ToolSpec
+from onepen.subagents.model import Caching, Life, ToolSpec
 from onepen.testing.messages_api.caching import Cache, Taken
 from onepen.testing.messages_api.marks import marks_fault
 
@@ -89,3 +90,40 @@ def test_what_is_asked_once_writes_no_conversation() -> None:
     found = Cache(least=0).ask(sent, 0.0)
     assert found.plain > 2000 and found.written > 3000
     assert "cache_control" not in sent["messages"][0]["content"][0]
+
+
+lives: st.SearchStrategy[Life] = st.sampled_from(["5m", "1h"])
+wishes = st.one_of(st.none(), st.builds(Caching, st.lists(st.integers(-1, 7), max_size=5).map(tuple), lives, lives))
+
+
+@given(wishes, st.lists(st.sampled_from(["rules\n", " \n"]), max_size=5), st.integers(0, 40), st.booleans())
+def test_whatever_is_wished_the_api_takes_it(
+    caching: Caching | None, system: list[str], calls: int, once: bool
+) -> None:
+    wanted = request(*rounds(calls)[-1], system=tuple(system), tools=(VERDICT,), caching=caching)
+    assert marks_fault(body(replace(wanted, tool_choice="verdict" if once else None), "m")) is None
+
+
+def test_marks_stand_where_they_are_wished_and_live_as_long() -> None:
+    wished = Caching((0, 2, 3), "1h", "5m")
+    sent = body(request(user(Text("a")), system=("a\n", "b\n", "c\n", "d\n"), caching=wished), "m")
+    found = [block.get("cache_control") for block in sent["system"]]
+    hour = {"type": "ephemeral", "ttl": "1h"}
+    assert found == [hour, None, hour, hour]
+    assert sent["messages"][0]["content"][0]["cache_control"] == {"type": "ephemeral"}
+
+
+def test_a_layer_without_words_leaves_its_mark_to_the_one_before() -> None:
+    sent = body(request(user(Text("a")), system=("a\n", " \n", "c\n"), caching=Caching((1, 2))), "m")
+    assert ["cache_control" in block for block in sent["system"]] == [True, True]
+
+
+def test_a_conversation_lives_no_longer_than_what_it_follows() -> None:
+    placed = marks(2, [user(Text("a"))], caching=Caching((0, 1), "5m", "1h"))
+    assert (placed.prefix, placed.tail) == ("5m", "5m")
+    assert marks(2, [user(Text("a"))], caching=Caching((), "5m", "1h")).tail == "1h", "it follows no mark"
+
+
+def test_where_the_conversation_needs_two_the_first_of_the_wished_ones_is_dropped() -> None:
+    many = marks(4, rounds(25)[-1], caching=Caching((0, 2, 3)))
+    assert many.system == {2, 3} and many.count == MOST

@@ -55,3 +55,22 @@ def test_of_several_steps_the_highest_that_is_passed_counts() -> None:
     high, higher = Price(2.0, 2.0, 2.0, 2.0), Price(3.0, 3.0, 3.0, 3.0)
     price = Price(1.0, 1.0, 1.0, 1.0, (Step(10, high), Step(20, higher)))
     assert [price.at(tokens).input for tokens in (10, 11, 20, 21)] == [1.0, 2.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("price", "rate"),
+    [
+        (Price(3.0, 3.75, 0.3, 15.0), 6.0),
+        (Price(3.0, 3.0, 3.0, 15.0), 3.0),
+        (Price(3.0, 3.75, 0.3, 15.0, cache_write_1h=5.0), 5.0),
+        (Price(0.0, 0.0, 0.0, 0.0), 0.0),
+    ],
+    ids=["as Anthropic takes", "a server that writes for nothing", "the person's word", "free"],
+)
+def test_what_is_kept_for_an_hour_has_its_own_price(price: Price, rate: float) -> None:
+    used = Usage(10, 100, 0, 0, cache_write_1h=60)
+    assert price.of(used) == pytest.approx((10 * price.input + 40 * price.cache_write + 60 * rate) / 1e6)
+
+
+def test_more_kept_for_an_hour_than_was_written_is_paid_as_what_was_written() -> None:
+    assert Price(3.0, 3.75, 0.3, 15.0).of(Usage(cache_write=10, cache_write_1h=90)) == pytest.approx(60 / 1e6)

@@ -61,6 +61,12 @@ def test_counters_so_far_are_not_added_up(calls: MakeCalls) -> None:
     assert [reply.cost_usd for reply in replies] == pytest.approx([expected, expected])
 
 
+def test_what_is_kept_for_an_hour_is_told_in_the_beginning_only(calls: MakeCalls) -> None:
+    used = {"input": 10, "cache_write": 7, "cache_write_1h": 5, "cache_read": 100, "output": 50}
+    call = calls([{"reply": "a", "usage": used}])
+    assert [reply.usage for reply in call()] == [Usage(10, 7, 100, 50, 5)]
+
+
 def test_a_counter_that_comes_at_the_end_only_is_taken_from_there() -> None:
     accumulator, _ = taken(start(input_tokens=0, output_tokens=0), end("end_turn", input_tokens=9, output_tokens=4))
     assert accumulator.usage == Usage(input=9, output=4)

@@ -59,9 +59,15 @@ def whole(
 
 
 def by_rule(
-    rule: Rule, asked: Asked, raw: bytes, request_id: str, now: datetime, usage: Counted | None = None
+    rule: Rule,
+    asked: Asked,
+    raw: bytes,
+    request_id: str,
+    now: datetime,
+    usage: Counted | None = None,
+    diagnostics: Mapping[str, object] | None = None,
 ) -> Answer:
-    """What the rule says to this request."""
+    """What the rule says to this request; where it doesn't tell them, with this usage and these diagnostics."""
     headers = {name: told(value, now) for name, value in rule.headers.items()}
     fault = rule.fault
     match fault.kind if fault else "":
@@ -77,7 +83,7 @@ def by_rule(
             return Answer(0, delay=rule.delay, ending="close")
         case "silent":
             return Answer(0, delay=rule.delay, ending="silent")
-    reply = build(rule, asked, raw, usage)
+    reply = build(rule, asked, raw, usage, diagnostics)
     if asked.to == "messages" and asked.body.get("stream") is True:
         return _streamed(rule, reply, request_id, headers)
     return _plain(rule, reply, request_id, headers)

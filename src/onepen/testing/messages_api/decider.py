@@ -10,6 +10,7 @@ from typing import Any
 from .answer import Answer, by_rule, say_no, whole
 from .asked import Asked, asked
 from .caching import Cache, Least, Taken
+from .diagnosis import Print, asks, diagnosis, print_of
 from .dialogue import canonical
 from .faults import Refused, bad
 from .http import Request
@@ -41,6 +42,7 @@ class Decider:
         self._kinds: set[str] = set()
         self._paused: set[str] = set()
         self._signed: set[str] = set()
+        self._prints: dict[str, Print] = {}
         self._known = Known(self._models, key, strict, self._kinds, self._paused, self._signed)
         self.say(rules)
 
@@ -74,9 +76,12 @@ class Decider:
             return self._without_rule(request, question, request_id)
         taken = self._taken(rule, body, now)
         counted = None if taken is None else _counted(taken)
-        answer = by_rule(rule, question, request.body, request_id, datetime.now(UTC), counted)
+        said = diagnosis(body, self._prints, taken) if to == "messages" else None
+        answer = by_rule(rule, question, request.body, request_id, datetime.now(UTC), counted, said)
         if answer.reply is not None:
             self._remember(answer.reply)
+            if asks(body):
+                self._prints[answer.reply.id] = print_of(body)
         return replace(answer, rule=number, taken=taken)
 
     def begins(self, answer: Answer, now: float) -> None:

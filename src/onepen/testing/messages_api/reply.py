@@ -33,6 +33,7 @@ class Reply:
     stop_reason: str
     stop_details: Mapping[str, Any] | None
     usage: Counted
+    diagnostics: Mapping[str, object] | None = None
 
     @property
     def message(self) -> dict[str, Any]:
@@ -44,7 +45,13 @@ class Reply:
         }  # fmt: skip
 
 
-def build(rule: Rule, asked: Asked, raw: bytes, usage: Counted | None = None) -> Reply:
+def build(
+    rule: Rule,
+    asked: Asked,
+    raw: bytes,
+    usage: Counted | None = None,
+    diagnostics: Mapping[str, object] | None = None,
+) -> Reply:
     """The rule's reply; ids come from the request's bytes, so that equal requests get equal ones."""
     print_ = hashlib.sha256(raw).hexdigest()
     blocks = tuple(_block(said, f"{print_[:16]}{k:02}") for k, said in enumerate(rule.reply))
@@ -52,7 +59,8 @@ def build(rule: Rule, asked: Asked, raw: bytes, usage: Counted | None = None) ->
     counted = rule.usage or (usage or Counted(input=estimate(asked.body))).model_copy(
         update={"output": _written(blocks)}
     )
-    return Reply(f"msg_{print_[:24]}", asked.model, blocks, stop, rule.stop_details, counted)
+    told = rule.diagnostics if rule.diagnostics is not None else diagnostics
+    return Reply(f"msg_{print_[:24]}", asked.model, blocks, stop, rule.stop_details, counted, told)
 
 
 def events(reply: Reply, steps: Sequence[int] = ()) -> Iterator[Event]:
@@ -85,7 +93,8 @@ def signature(thought: str) -> str:
 
 
 def _shell(reply: Reply) -> dict[str, Any]:
-    return {"id": reply.id, "type": "message", "role": "assistant", "model": reply.model}
+    shell = {"id": reply.id, "type": "message", "role": "assistant", "model": reply.model}
+    return {**shell, "diagnostics": reply.diagnostics}
 
 
 def _block(said: Said, mark: str) -> Block:

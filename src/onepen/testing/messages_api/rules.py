@@ -154,6 +154,8 @@ class Rule(_Told):
     """Details of a refusal."""
     usage: Counted | None = None
     """What the call is said to have used; by default it is estimated from the request and the reply."""
+    diagnostics: dict[str, Any] | None = None
+    """What the server says of its cache, as it is; by default it compares the request with the one that this names."""
     headers: dict[str, str] = Field(default_factory=dict)
     """More headers of the answer; "{now+20}" stands for the time in 20 s, "{date+20}" for the same as a HTTP date."""
     delay: float = Field(default=0.0, ge=0)

@@ -70,6 +70,7 @@ def _faults(body: Mapping[str, Any], counting: bool, beta: bool, kinds: Collecti
     if not beta:
         yield from _extra("", body, COUNTED if counting else FIELDS)
     yield from _numbers(body)
+    yield from _diagnostics(body.get("diagnostics"))
     yield from _tools(body)
     yield from _system(body.get("system"))
     if not body["messages"]:
@@ -91,6 +92,17 @@ def _numbers(body: Mapping[str, Any]) -> Iterator[str]:
         yield "stream: Input should be a valid boolean"
     if _WITHOUT_SAMPLING.match(body["model"]):
         yield from (f"`{name}` is deprecated for this model." for name in SAMPLING if name in body)
+
+
+def _diagnostics(asked: object) -> Iterator[str]:
+    if asked is None:
+        return
+    if not isinstance(asked, dict):
+        yield "diagnostics: Input should be a valid dictionary"
+        return
+    yield from _extra("diagnostics.", asked, {"previous_message_id"})
+    if not isinstance(asked.get("previous_message_id"), str | None):
+        yield "diagnostics.previous_message_id: Input should be a valid string"
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[str]:
