@@ -63,6 +63,8 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
     tasks.sort(key=lambda task: (task.created, task.task), reverse=True)
     cards = sum(len(view.cards(space, shelf)) for space in spaces for shelf in SHELVES)
     settings, level = workspace.settings, probe()
+    # Where one client is looked at, by somebody beside whom that client may sit, no other is named.
+    clients = tuple(id_ for id_ in workspace.clients() if client is None or id_ == client)
     # The day's budget is the whole workspace's, so that is told where nobody asks for one client.
     today = [b for s in (workspace.spaces() if client is None else spaces) for b in bookings_on(s, now.date())]
     return StatusResult(
@@ -79,14 +81,14 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         sandbox=level.kind,
         sandbox_words=level.words,
         sandbox_gaps=level.gaps,
-        clients=workspace.clients(),
+        clients=clients,
         cards=cards,
         recovery_pending=held is None and bool(view.pending_paths()),
         suggestion=_suggestion(hurt, tasks, waiting, moving, cards),
         notices=(*_unbelieved(view), *told(spaces, clock), *_unsummed(spaces, now.date())),
         git=read_mirror(workspace.root),
         durability="full" if held is None else held.durability,
-        client_titles={id_: title for id_ in workspace.clients() if (title := client_title(view, id_))},
+        client_titles={id_: title for id_ in clients if (title := client_title(view, id_))},
     )
 
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Protocol
 
+from ...memory.errors import OnepenError
 from ..requests import ProgressLine, TurnEvent
 from .asked import ONCE
 from .codec import typed
@@ -65,7 +66,11 @@ class Calls:
             encode(line)
         except Exception as e:  # noqa: BLE001 - the edge of a request: an error is this client's answer
             failure = self._told(e)
-            self._notes.failed("failed", e, op=asked.op, request=asked.id, seconds=round(self._seconds() - began, 3))
+            facts = {"op": asked.op, "request": asked.id, "seconds": round(self._seconds() - began, 3)}
+            if isinstance(e, OnepenError):  # its words are the client's: they may quote a card, and the log is for all
+                self._notes.note("refused", **facts, error=type(e).__name__)
+            else:
+                self._notes.failed("failed", e, **facts)
             return error_line(type(e).__name__, self._mask(failure.message), failure.hint, failure.exit_code)
         self._notes.note("done", op=asked.op, request=asked.id, seconds=round(self._seconds() - began, 3))
         return line
