@@ -1,24 +1,36 @@
-"""What model calls cost, summed up by day, model, agent or client, from the usage logs; nothing else is read."""
+"""What model calls cost, summed up by day, layer, model, agent or client, from the usage logs; nothing else is read."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
 from ..memory.workspace import Space
+from ..subagents.model import Usage
+from .meter.advice import advice
+from .meter.entry import Entry
+from .meter.measured import LAYERS
+from .meter.rates import OUTPUT, base, prompt_base, usd_of
+from .meter.spread import spread
 from .results import UsageTotals
-from .usage import Booking, bookings, unreadable
+from .usage import bookings, unreadable
 
-By = Literal["day", "model", "agent", "client"]
+By = Literal["day", "layer", "model", "agent", "client"]
 HOUSE = "(house)"
+ANSWERS = "answers"
+"""The row of what models said, which is no layer of a prompt."""
+UNKNOWN = "(not measured)"
+"""The row of prompts whose layers nobody noted."""
 
 
 @dataclass(frozen=True)
 class UsageRow:
     """What was booked under one name. `cost_usd` is None where none of it has a known price.
 
-    `unpriced_tokens` are those of bookings without a known cost; `lost_calls` gave no whole reply and are in the sums.
+    `bookings` are attempts, reviews and turns of a chat, `responses` the model's replies in them. `base_tokens` are all
+    tokens by what they cost, in units of one that is neither written to nor read from a cache. `unpriced_tokens` are
+    those without a known cost; `lost_calls` gave no whole reply and are in the sums.
     """
 
     name: str
@@ -28,12 +40,20 @@ class UsageRow:
     unpriced_tokens: int
     lost_calls: int
     seconds: float
+    responses: int = 0
+    base_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.usage.input + self.usage.cache_write + self.usage.cache_read + self.usage.output
 
     def as_json(self) -> Mapping[str, object]:
         return {
             "name": self.name,
             "bookings": self.bookings,
+            "responses": self.responses,
             **self.usage.as_json(),
+            "base_tokens": self.base_tokens,
             "cost_usd": self.cost_usd,
             "unpriced_tokens": self.unpriced_tokens,
             "lost_calls": self.lost_calls,
@@ -43,7 +63,11 @@ class UsageRow:
 
 @dataclass(frozen=True)
 class UsageResult:
-    """The answer of `usage`: rows and their sum; `since` and `until` are the days as understood, None for no bound."""
+    """The answer of `usage`: rows and their sum; `since` and `until` are the days as understood, None for no bound.
+
+    `layers` are the tokens of all prompts by layer. `problems` are lines that can't be read, so that what they cost is
+    in no sum; `advice` is what costs more than it has to, each with its figures and what to do.
+    """
 
     by: By
     since: str | None
@@ -52,7 +76,13 @@ class UsageResult:
     rows: tuple[UsageRow, ...]
     totals: UsageRow
     layers: Mapping[str, int] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Both: what is in no sum, and what to look at."""
+        return (*self.problems, *self.advice)
 
     def as_json(self) -> Mapping[str, object]:
         return {
@@ -67,32 +97,80 @@ class UsageResult:
         }
 
 
+@dataclass(frozen=True)
+class _Piece:
+    """What of a line is counted in one row."""
+
+    entry: Entry
+    usage: Usage
+    cost_usd: float | None
+    first: bool = True
+    """Whether the line's seconds and lost calls are counted with it."""
+
+
 def tally(
     spaces: Iterable[Space], by: By, *, since: date | None = None, until: date | None = None, client: str | None = None
 ) -> UsageResult:
     """The bookings of these spaces from the day `since` to the day `until`, both included."""
     first, last = since.isoformat() if since else None, until.isoformat() if until else None
-    found: dict[str, list[Booking]] = {}
-    name = _NAMES[by]
+    entries: list[Entry] = []
     wrong: list[str] = []
     for space in spaces:
         wrong += map(str, unreadable(space, lambda month: _may_hold(month, first, last)))
         for booking, time in bookings(space, lambda month: _may_hold(month, first, last)):
-            day = time[:10]
-            if (first is None or day >= first) and (last is None or day <= last):
-                found.setdefault(name(space, booking, day), []).append(booking)
-    rows = [_row(key, booked) for key, booked in found.items()]
-    rows.sort(key=_by_day if by == "day" else _by_cost)
-    everything = [booking for booked in found.values() for booking in booked]
-    return UsageResult(by, first, last, client, tuple(rows), _row("together", everything), warnings=tuple(wrong))
+            if (first is None or time[:10] >= first) and (last is None or time[:10] <= last):
+                entries.append(Entry(space.client, booking, time))
+    found: dict[str, list[_Piece]] = {}
+    for entry in entries:
+        for name, piece in _layered(entry) if by == "layer" else ((_NAMES[by](entry), _whole(entry)),):
+            found.setdefault(name, []).append(piece)
+    rows = [_row(name, pieces) for name, pieces in found.items()]
+    rows.sort(key=_ORDERS.get(by, _by_cost))
+    return UsageResult(
+        by,
+        first,
+        last,
+        client,
+        tuple(rows),
+        _row("together", [_whole(entry) for entry in entries]),
+        _layers(entries),
+        tuple(wrong),
+        advice(entries),
+    )
 
 
-_NAMES: Mapping[By, Callable[[Space, Booking, str], str]] = {
-    "day": lambda space, booking, day: day,
-    "model": lambda space, booking, day: booking.model,
-    "agent": lambda space, booking, day: booking.agent,
-    "client": lambda space, booking, day: space.client or HOUSE,
+_NAMES: Mapping[By, Callable[[Entry], str]] = {
+    "day": lambda entry: entry.day,
+    "model": lambda entry: entry.booking.model,
+    "agent": lambda entry: entry.booking.agent,
+    "client": lambda entry: entry.client or HOUSE,
 }
+
+
+def _whole(entry: Entry) -> _Piece:
+    return _Piece(entry, entry.booking.usage, entry.booking.cost_usd)
+
+
+def _layered(entry: Entry) -> Iterator[tuple[str, _Piece]]:
+    """A line's counters by layer, and its words; what that cost is shared out by what each kind of token costs."""
+    booking = entry.booking
+    parts = spread(booking.measured.layers, booking.usage)
+    words = Usage(output=booking.usage.output)
+    if not parts:
+        prompt = Usage(*vars(booking.usage).values())
+        parts = {UNKNOWN: Usage(prompt.input, prompt.cache_write, prompt.cache_read, 0, prompt.cache_write_1h)}
+    for k, (name, usage) in enumerate(parts.items()):
+        cost = usd_of(prompt_base(usage), booking.usage, booking.cost_usd)
+        yield name, _Piece(entry, usage, cost, first=not k)
+    yield ANSWERS, _Piece(entry, words, usd_of(OUTPUT * words.output, booking.usage, booking.cost_usd), first=False)
+
+
+def _layers(entries: Iterable[Entry]) -> Mapping[str, int]:
+    found: dict[str, int] = dict.fromkeys(LAYERS, 0)
+    for entry in entries:
+        for layer in LAYERS:
+            found[layer] += entry.booking.measured.layers.get(layer, 0)
+    return found
 
 
 def _may_hold(name: str, first: str | None, last: str | None) -> bool:
@@ -101,30 +179,41 @@ def _may_hold(name: str, first: str | None, last: str | None) -> bool:
     return (first is None or month >= first[:7]) and (last is None or month <= last[:7])
 
 
-def _row(name: str, booked: list[Booking]) -> UsageRow:
+def _row(name: str, pieces: list[_Piece]) -> UsageRow:
     usage = UsageTotals(
-        sum(b.usage.input for b in booked),
-        sum(b.usage.cache_write for b in booked),
-        sum(b.usage.cache_read for b in booked),
-        sum(b.usage.output for b in booked),
+        sum(p.usage.input for p in pieces),
+        sum(p.usage.cache_write for p in pieces),
+        sum(p.usage.cache_read for p in pieces),
+        sum(p.usage.output for p in pieces),
     )
-    known = [b.cost_usd for b in booked if b.cost_usd is not None]
+    known = [p.cost_usd for p in pieces if p.cost_usd is not None]
+    unpriced = [p.usage for p in pieces if p.cost_usd is None]
+    counted = [p.entry.booking for p in pieces if p.first]
     return UsageRow(
         name=name,
-        bookings=len(booked),
+        bookings=len({(p.entry.client, *p.entry.booking.whole_key) for p in pieces}),
         usage=usage,
         # In the end a sum of money that was paid in parts is told to the millionth of a cent.
-        cost_usd=round(math.fsum(known), 8) if known or not booked else None,
-        unpriced_tokens=sum(b.unpriced for b in booked),
-        lost_calls=sum(b.lost for b in booked),
-        seconds=math.fsum(b.seconds for b in booked),
+        cost_usd=round(math.fsum(known), 8) if known or not pieces else None,
+        unpriced_tokens=sum(u.prompt_total + u.output for u in unpriced),
+        lost_calls=sum(b.lost for b in counted),
+        seconds=math.fsum(b.seconds for b in counted),
+        responses=sum(1 for p in pieces if not p.entry.booking.lost),
+        base_tokens=round(math.fsum(base(p.usage) for p in pieces)),
     )
 
 
-def _by_day(row: UsageRow) -> tuple[object, ...]:
+def _by_name(row: UsageRow) -> tuple[object, ...]:
     return (row.name,)
 
 
+def _by_layer(row: UsageRow) -> tuple[object, ...]:
+    order = (*LAYERS, ANSWERS)
+    return (order.index(row.name) if row.name in order else len(order), row.name)
+
+
 def _by_cost(row: UsageRow) -> tuple[object, ...]:
-    tokens = row.usage.input + row.usage.cache_write + row.usage.cache_read + row.usage.output
-    return (-(row.cost_usd or 0.0), -tokens, row.name)
+    return (-(row.cost_usd or 0.0), -row.tokens, row.name)
+
+
+_ORDERS: Mapping[By, Callable[[UsageRow], tuple[object, ...]]] = {"day": _by_name, "layer": _by_layer}

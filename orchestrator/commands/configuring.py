@@ -6,7 +6,7 @@ import typer
 
 from .shell import Shell
 
-By = Literal["day", "model", "agent", "client"]
+By = Literal["day", "layer", "model", "agent", "client"]
 
 
 def usage(
@@ -21,7 +21,7 @@ def usage(
     first, last = days(since, until)
     result = shell.service.usage(shell.client, by=by, since=first, until=last)
     shell.answer(result, lambda: spending.used(result, shell.terminal))
-    return 1 if result.warnings else 0
+    return 1 if result.problems else 0
 
 
 def config_show(shell: Shell) -> int:

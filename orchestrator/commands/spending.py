@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...subagents.process.descriptors import AT_ONCE
+from .chart import bars
 from .ink import ink
 from .terminal import Terminal
 from .text import count, one_line, pad, width, wrap
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from ..tally import UsageResult, UsageRow
 
 _HEAD = ("", "input", "cache write", "cache read", "output", "cost")
+_LAYERS = {"B": "rules", "A": "persona", "I": "index", "S": "synthesis", "C": "chat", "E": "cards"}
+_BARS = 31
 _CAPS = {
     "task_usd": ("a task", "USD"),
     "day_usd": ("a day", "USD"),
@@ -24,14 +27,15 @@ _CAPS = {
 
 
 def used(result: "UsageResult", terminal: Terminal) -> str:
-    """The range that was understood, a row each, and the sum."""
+    """The range that was understood, a row each, the sum, a chart, and what to look at."""
     lines = [f"By {result.by}, from {result.since or 'the beginning'} to {result.until or 'today'}:\n\n"]
-    told = [wrap(f"note: {one_line(warning)}\n", terminal.columns) for warning in result.warnings]
+    told = [wrap(f"note: {one_line(warning)}\n", terminal.columns) for warning in result.problems]
+    told += _advice(result, terminal)
     if not result.rows:
         return "".join((*lines, "No model calls were booked.\n", *told))
-    rows = [_HEAD, *(_used(row) for row in result.rows)]
+    rows = [_HEAD, *(_used(_name(result, row), row) for row in result.rows)]
     if len(result.rows) > 1:
-        rows.append(_used(result.totals))
+        rows.append(_used(result.totals.name, result.totals))
     lines.append(_right(rows, terminal))
     if unknown := result.totals.unpriced_tokens:
         words = f"{unknown:,} tokens have no known price and are in no sum of money (onepen config show)"
@@ -39,13 +43,55 @@ def used(result: "UsageResult", terminal: Terminal) -> str:
     if result.totals.lost_calls:
         lost = count(result.totals.lost_calls, "call")
         lines.append(wrap(f"{lost} gave no whole reply; what they used is in the sums\n", terminal.columns))
-    return "".join((*lines, *told))
+    lines += _cached(result, terminal)
+    return "".join((*lines, *_charted(result, terminal), *told))
 
 
-def _used(row: "UsageRow") -> tuple[str, ...]:
+def _used(name: str, row: "UsageRow") -> tuple[str, ...]:
     u = row.usage
     tokens = (f"{n:,}" for n in (u.input, u.cache_write, u.cache_read, u.output))
-    return (one_line(row.name), *tokens, money(row.cost_usd))
+    return (name, *tokens, money(row.cost_usd))
+
+
+def _name(result: "UsageResult", row: "UsageRow") -> str:
+    """A layer with its word behind its letter, anything else as it is."""
+    named = result.by == "layer" and row.name in _LAYERS
+    return f"{row.name} {_LAYERS[row.name]}" if named else one_line(row.name)
+
+
+def _cached(result: "UsageResult", terminal: Terminal) -> Iterator[str]:
+    """How much of the prompts came from a cache."""
+    u = result.totals.usage
+    prompts = u.input + u.cache_write + u.cache_read
+    if not prompts:
+        return
+    if not u.cache_read and not u.cache_write:
+        words = f"not cached: none of {prompts:,} tokens was written to or read from a cache"
+    else:
+        words = f"cache: {100 * u.cache_read / prompts:.0f} % of {prompts:,} tokens sent were read from it"
+    yield wrap(f"{words}; {count(result.totals.responses, 'response')}\n", terminal.columns)
+    if result.by == "layer":
+        words = "tokens of layers are estimates, scaled to the server's counts; cost is shared out by kind of token"
+        yield wrap(f"{words}\n", terminal.columns)
+
+
+def _charted(result: "UsageResult", terminal: Terminal) -> Iterator[str]:
+    """What each row cost, as bars: in money where a price is known, else in tokens by what they cost."""
+    rows = result.rows[-_BARS:] if result.by == "day" else result.rows[:_BARS]
+    priced = bool(result.totals.cost_usd)
+    amounts = [(row.cost_usd or 0.0) if priced else float(row.base_tokens) for row in rows]
+    figures = [money(row.cost_usd) if priced else f"{row.base_tokens:,}" for row in rows]
+    names = [_name(result, row) for row in rows]
+    chart = bars(list(zip(names, amounts, figures, strict=True)), terminal.columns)
+    if chart:
+        yield f"\n{'Cost' if priced else 'Base tokens (one sent without a cache is 1)'} by {result.by}:\n{chart}"
+
+
+def _advice(result: "UsageResult", terminal: Terminal) -> Iterator[str]:
+    if result.advice:
+        yield "\n" + ink("What to look at", "bold", terminal) + "\n"
+    for line in result.advice:
+        yield wrap(f"- {one_line(line)}\n", terminal.columns)
 
 
 def money(usd: float | None) -> str:

@@ -82,8 +82,8 @@ def rounds(tmp_path: Path, count: int, *options: str) -> None:
     assert committed(ws, "task") == {p.name: 1 for p in begun}
     assert len(list((ws / "research").glob("at-how-many*.md"))) == finished
     lines = [json.loads(line) for log in (ws / "logs").glob("usage-*") for line in log.read_text().splitlines()]
-    booked = Counter((line["task"], line["attempt"]) for line in lines)
-    assert set(booked.values()) == {1}, "each attempt is booked once"
+    booked = Counter((line["task"], line["attempt"], line.get("call", 0)) for line in lines)
+    assert set(booked.values()) == {1}, "each response is booked once"
 
 
 def test_delegate_killed_at_random_moments(tmp_path: Path) -> None:

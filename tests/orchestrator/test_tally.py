@@ -1,6 +1,7 @@
 """Sums of what was booked: whole numbers of tokens, money that is known, and what isn't told apart."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from onepen.memory.ids import ClientId
 from onepen.memory.workspace import Space
 from onepen.orchestrator.book import book
+from onepen.orchestrator.meter.measured import Measured
 from onepen.orchestrator.service import Service
 from onepen.orchestrator.tally import By, tally
 from onepen.orchestrator.usage import Booking
@@ -60,6 +62,39 @@ def test_sums_are_exact(spaces: tuple[Space, ...]) -> None:
         "output": 450,
     }
     assert (totals["cost_usd"], totals["unpriced_tokens"], totals["lost_calls"]) == (0.9, 501, 3)
+
+
+LAYERS = {"B": 60, "A": 10, "I": 20, "S": 5, "C": 20, "E": 2}
+
+
+def test_by_layer_each_layer_has_its_own_counters_and_the_answers_theirs(tmp_path: Path) -> None:
+    """What was read covers the first layers; the sums are those of the other views, to the token."""
+    space = Space(tmp_path, None)
+    now = datetime.fromisoformat(DAYS[0])
+    line = Booking("", 0, "main", "big", Usage(10, 7, 100, 50), 0.4, role="main", chat="s", turn=1)
+    book(space, replace(line, call=1, measured=Measured(LAYERS)), now)
+    book(space, replace(line, call=2, measured=Measured(LAYERS)), now)
+    book(space, replace(line, turn=2), now)  # of an earlier version: nobody noted its layers
+    result = tally([space], "layer")
+    counted = {row.name: (row.usage.input, row.usage.cache_write, row.usage.cache_read) for row in result.rows}
+    assert counted == {
+        "B": (0, 0, 120), "A": (0, 0, 20), "I": (0, 0, 40), "S": (0, 0, 10), "C": (20, 14, 10),
+        "answers": (0, 0, 0), "(not measured)": (10, 7, 100),
+    }  # fmt: skip
+    assert [sum(values) for values in zip(*counted.values(), strict=True)] == [30, 21, 300]
+    assert sum(row.usage.output for row in result.rows) == 150
+    assert sum(row.cost_usd or 0.0 for row in result.rows) == pytest.approx(1.2)
+    assert result.as_json()["layers"] == {name: 2 * tokens for name, tokens in LAYERS.items()}
+    assert (result.totals.bookings, result.totals.responses) == (2, 3)
+
+
+def test_a_lost_call_is_no_response_but_in_the_sums(tmp_path: Path) -> None:
+    space = Space(tmp_path, None)
+    line = Booking("t", 1, "writer", "big", Usage(10, 0, 0, 5), 0.1, 2.0, call=1)
+    book(space, line, datetime.fromisoformat(DAYS[0]))
+    book(space, replace(line, call=2, lost=1, seconds=0.0), datetime.fromisoformat(DAYS[0]))
+    total = tally([space], "agent").totals
+    assert (total.bookings, total.responses, total.lost_calls, total.usage.input, total.seconds) == (1, 1, 1, 20, 2.0)
 
 
 def test_nothing_costs_nothing(tmp_path: Path) -> None:

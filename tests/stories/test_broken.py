@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from onepen.testing.books import books
 from onepen.testing.messages_api import MessagesApi
 from onepen.testing.messages_api.seen import Seen
 from onepen.testing.story import Line, Story, wait_until
@@ -55,8 +56,7 @@ def gaps(asked: list[Seen]) -> list[float]:
 
 
 def booked(story: Story) -> list[dict[str, Any]]:
-    logs = (story.workspace / "clients/acme/logs").glob("usage-*.jsonl")
-    return [json.loads(line) for path in logs for line in path.read_text().splitlines()]
+    return books(story.workspace / "clients/acme/logs")
 
 
 def reported(*outputs: int, calls: int = 0) -> dict[str, int]:

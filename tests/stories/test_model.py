@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from onepen.testing.books import books
 from onepen.testing.messages_api import MessagesApi
 from onepen.testing.story import Line, Story, wait_until
 
@@ -157,6 +158,5 @@ def turns(api: MessagesApi) -> list[int]:
 
 
 def bookings(story: Story) -> list[dict[str, Any]]:
-    """The lines of the client's usage log."""
-    logs = (story.workspace / "clients/mueller/logs").glob("usage-*.jsonl")
-    return [json.loads(line) for path in logs for line in path.read_text().splitlines()]
+    """What the client's usage log tells of each attempt, review and turn."""
+    return books(story.workspace / "clients/mueller/logs")

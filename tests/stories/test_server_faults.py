@@ -3,7 +3,6 @@
 The orchestrator is killed before every line; no figure and no message is another one for it.
 """
 
-import json
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from onepen.testing.books import books
 from onepen.testing.messages_api import MessagesApi
 from onepen.testing.story import Line, Story
 
@@ -101,8 +101,7 @@ def happens(api: MessagesApi, story: Story, line: str, case: Case) -> tuple[int,
 
 
 def booked(story: Story) -> list[dict[str, int]]:
-    logs = (story.workspace / "clients/acme/logs").glob("usage-*.jsonl")
-    return [json.loads(line) for path in logs for line in path.read_text().splitlines()]
+    return books(story.workspace / "clients/acme/logs")
 
 
 def told(case: Case, name: str) -> Any:
