@@ -1,4 +1,4 @@
-"""Lines of the usage log in, what to look at out: each pattern with its figures and the next command, none too early."""
+"""Lines of the usage log in, what to look at out: each pattern with its figures and the next command."""
 
 from collections.abc import Sequence
 from dataclasses import replace
