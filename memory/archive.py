@@ -15,7 +15,6 @@ from .index.index import ARCHIVED
 from .target import CardTarget
 from .workspace import Space
 
-_BLOCK = re.compile(r"^## ", re.MULTILINE)
 _STATUS = re.compile(r"^[ \t]*status[ \t]*:[ \t]*([\w-]+)", re.MULTILINE | re.IGNORECASE)
 
 
@@ -25,21 +24,6 @@ class Rested:
 
     status: str
     entries: tuple[IndexEntry, ...]
-
-
-def at_work(index: str) -> str:
-    """An index as prompts get it: without the blocks of archived cards, which are only counted."""
-    starts = [m.start() for m in _BLOCK.finditer(index)]
-    if not starts:
-        return index
-    blocks = [index[a:b] for a, b in zip(starts, [*starts[1:], len(index)], strict=True)]
-    kept = [block for block in blocks if not _rests(block)]
-    count = len(blocks) - len(kept)
-    if not count:
-        return index
-    body = (index[: starts[0]] + "".join(kept)).rstrip("\n")
-    note = f"{count} archived cards are not shown here; search finds them"
-    return f"{body}\n\n({note if count > 1 else '1 archived card is not shown here; search finds it'})\n"
 
 
 def rested(commits: Sequence[Commit], space: Space, target: CardTarget) -> Rested | None:
@@ -63,11 +47,6 @@ def _gone(changes: Sequence[TextChange], card: str) -> Iterator[IndexEntry]:
             found = parse_entry(line) if key is not None and key[0] == card else None
             if found is not None and found[1] is None:
                 yield found[0]
-
-
-def _rests(block: str) -> bool:
-    found = _STATUS.search(block)
-    return found is not None and found[1].lower() == ARCHIVED
 
 
 def _last_status(text: str) -> str | None:

@@ -1,16 +1,14 @@
 """Texts that would outgrow a prompt, cut to a number of tokens; what is left out is always said, in the text itself."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from .text.clip import boundary
 from .tokens import estimate
 
-_BLOCK = re.compile(r"^## ", re.MULTILINE)
-_STATUS = re.compile(r"^status: *([\w-]+)", re.MULTILINE)
-_UPDATED = re.compile(r"\bupdated: *(\d{4}-\d\d-\d\d)")
-_RESTING = frozenset({"archived", "done", "closed", "cancelled", "dropped"})
-_NOTE_TOKENS = 40
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 @dataclass(frozen=True)
@@ -21,82 +19,60 @@ class Budgeted:
     left_out: int
 
 
-def within_budget(index: str, tokens: int, *, what: str = "cards") -> Budgeted:
-    """An index with as many of its blocks as fit; those at work and changed last come first, their order stays.
+def first_lines(text: str, tokens: int, path: str) -> Budgeted:
+    """The beginning of the file at `path`, cut at a line end; `left_out` counts lines.
 
-    Blocks are whole, but for the last that fits in part: it ends after an entry. `left_out` counts blocks.
+    The text says from which line on a reader has to read the rest. A line that alone is larger is shown in part.
     """
-    if estimate(index) <= tokens:
-        return Budgeted(index, 0)
-    starts = [m.start() for m in _BLOCK.finditer(index)]
-    if not starts:
-        return first_lines(index, tokens)
-    head = first_lines(index[: starts[0]], tokens // 3).text
-    blocks = [index[a:b] for a, b in zip(starts, [*starts[1:], len(index)], strict=True)]
-    left = tokens - _NOTE_TOKENS - estimate(head)
-    kept: dict[int, str] = {}
-    for k in sorted(range(len(blocks)), key=lambda k: (*_rank(blocks[k]), k)):
-        cost = estimate(blocks[k])
-        if cost > left:
-            if part := _part(blocks[k], left):
-                kept[k] = part
-            break
-        kept[k] = blocks[k]
-        left -= cost
-    missing = len(blocks) - len(kept)
-    body = "".join(kept[k] for k in sorted(kept))
-    note = f"\n(… {missing} more {what} are not shown here; search finds them)\n" if missing else ""
-    return Budgeted(_closed(head + body) + note, missing or 1)
-
-
-def first_lines(text: str, tokens: int) -> Budgeted:
-    """The beginning of a text, cut at a line end; `left_out` counts lines."""
-    return _lines(text, tokens, from_end=False)
-
-
-def last_lines(text: str, tokens: int) -> Budgeted:
-    """The end of a text, such as the newest lines of a day log; `left_out` counts lines."""
-    return _lines(text, tokens, from_end=True)
-
-
-def _lines(text: str, tokens: int, *, from_end: bool) -> Budgeted:
     if estimate(text) <= tokens:
         return Budgeted(text, 0)
-    lines = text.splitlines(keepends=True)
-    if from_end:
-        lines.reverse()
-    fit = sum(1 for total in accumulate(estimate(line) for line in lines) if total <= tokens - _NOTE_TOKENS)
-    kept = lines[:fit]
-    missing = len(lines) - fit
-    note = f"(… {missing} {'earlier' if from_end else 'more'} lines are not shown here; search finds them)\n"
-    if from_end:
-        return Budgeted(note + "".join(kept[::-1]), missing)
-    return Budgeted(_closed("".join(kept)) + note, missing)
+    lines = lines_of(text)
+    room = tokens - estimate(_more(len(lines), estimate(text), path, len(lines)))
+    fit = fitting(lines, room)
+    kept = closed("".join(lines[:fit]))
+    if not kept:
+        kept = shortened(lines[0], room)
+    left = len(lines) - fit
+    return Budgeted(kept + _more(left, estimate("".join(lines[fit:])), path, fit + 1), left)
 
 
-def _rank(block: str) -> tuple[bool, int]:
-    """Sorts what is at work before what rests, and the newest first."""
-    status = _STATUS.search(block)
-    updated = _UPDATED.search(block)
-    return (
-        status is not None and status[1].lower() in _RESTING,
-        -int(updated[1].replace("-", "")) if updated else 0,
-    )
+def shortened(line: str, tokens: int) -> str:
+    """The beginning of a line within so many tokens, with "…" and a line end behind it; "" where nothing fits."""
+    fit, most = 0, len(line)
+    while fit < most:
+        middle = (fit + most + 1) // 2
+        fit, most = (middle, most) if estimate(line[:middle]) + 2 <= tokens else (fit, middle - 1)
+    cut = line[: boundary(line, fit)].rstrip()
+    return f"{cut}…\n" if cut else ""
 
 
-def _part(block: str, tokens: int) -> str:
-    """The heading, the status and as many entries as fit, with a line that says how many more there are; "" if none."""
-    lines = block.splitlines(keepends=True)
-    entries = [k for k, line in enumerate(lines) if line.startswith("- ")]
-    if not entries:
-        return ""
-    spent = list(accumulate(estimate(line) for line in lines))
-    fit = [k for k in entries if spent[k] <= tokens - _NOTE_TOKENS]
-    if not fit:
-        return ""
-    more = len(entries) - len(fit)
-    return _closed("".join(lines[: fit[-1] + 1])) + f"- … {more} more sections of this card; read_card shows them\n"
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends, as readers count them."""
+    return _LINE.findall(text)
 
 
-def _closed(text: str) -> str:
+def fitting(lines: Sequence[str], tokens: int) -> int:
+    """How many of the lines, from the first, are within so many tokens."""
+    return sum(1 for total in accumulate(map(estimate, lines)) if total <= tokens)
+
+
+def closed(text: str) -> str:
+    """The text with a line end at its end; the empty text stays empty."""
     return text if not text or text.endswith("\n") else text + "\n"
+
+
+def shares(wanted: Sequence[int], room: int) -> tuple[int, ...]:
+    """How much of `room` each gets: what it wants, but never more than leaves the others as much as they want.
+
+    So what one doesn't need is shared among those that want more, and nobody who wants much starves the others.
+    """
+    granted = [0] * len(wanted)
+    for place, at in enumerate(sorted(range(len(wanted)), key=lambda at: wanted[at])):
+        granted[at] = min(wanted[at], max(0, room) // (len(wanted) - place))
+        room -= granted[at]
+    return tuple(granted)
+
+
+def _more(lines: int, tokens: int, path: str, start: int) -> str:
+    what = "line is" if lines == 1 else "lines are"
+    return f'(… {lines:,} more {what} not shown here, ≈{tokens:,} tokens: read_card "{path}" from start {start})\n'

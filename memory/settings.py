@@ -50,8 +50,15 @@ class LimitSettings(BaseModel):
     """How long a worker may say nothing before it is ended, in seconds."""
     turns: int = Field(default=40, ge=1, le=1_000)
     """How many model calls one attempt may make."""
+    start_tokens: int = Field(default=5_000, ge=1_000, le=1_000_000)
+    """How many tokens (estimated) a chat or an attempt begins with, tools included: indexes and day logs get what the
+    notes leave of it. What is left out is said, with the call that shows it."""
+    note_tokens: int = Field(default=2_500, ge=100, le=1_000_000)
+    """How many tokens (estimated) of each note (RULES, OPS, SOUL, USER, BRIEF, PERSONA) stand in a prompt."""
+    memory_tokens: int = Field(default=900, ge=100, le=1_000_000)
+    """How many tokens (estimated) of MEMORY.md stand in a prompt."""
     index_tokens: int = Field(default=1_200, ge=100, le=100_000)
-    """How many tokens (estimated) of each index a sub-agent starts with; what is left out is said."""
+    """How many tokens (estimated) of each index stand in a prompt at most."""
     synthesis_exchanges: int = Field(default=30, ge=2, le=10_000)
     """After how many exchanges of a space (all its chats together) its synthesis is renewed."""
     chat_tokens: int = Field(default=24_000, ge=2_000, le=1_000_000)

@@ -50,13 +50,13 @@ KINDS: Mapping[str, tuple[Kind, ...]] = {
         Kind("id_twice", ("error",), "a project and a finding of one space have the same id", "rename one"),
     ),
     "Sizes": (
-        Kind("index_over_budget", ("warning",), "an index is larger than what a prompt takes of it",
-             "archive cards at rest, or raise `limits.index_tokens`; search finds the rest"),
-        Kind("note_over_budget", ("warning",), "a note that stands whole in every prompt is large",
-             "move parts of it into cards"),
+        Kind("index_over_budget", ("warning",), "an index is larger than its place in prompts, which name or count the "
+             "rest", "archive cards at rest, or raise `limits.index_tokens` and `limits.start_tokens`"),
+        Kind("note_over_budget", ("warning",), "a note is longer than its place in prompts, which say where to read on",
+             "move parts of it into cards, or raise `limits.note_tokens` or `limits.memory_tokens`"),
         Kind("card_over_budget", ("info",), "a card is large, and who reads it gets all of it", "split it in two"),
         Kind("layers_over_budget", ("warning",), "all that a conversation begins with is more than it should be",
-             "see `onepen context`; shorten notes, or lower `limits.index_tokens`"),
+             "see `onepen context`; shorten notes, or raise `limits.start_tokens`"),
     ),
     "Texts": (
         Kind("front_matter", ("error", "warning"), "front matter can't be read, or never ends; a warning for an agent "

@@ -83,14 +83,22 @@ class Reader:
         """What is wrong in the workspace's files, and what of it can be put right without a person's decision."""
         from ..memory.exam.doctor import examine
         from ..memory.exam.remedy import plan
+        from ..subagents.toolbox.toolset import tool_tokens
         from .chat.store import damaged
+        from .chat.toolset import tools
         from .sandbox import looked_at
         from .tasks.whole import transcripts
 
         spaces = self.workspace.spaces()
         chats = (problem for space in spaces for problem in damaged(space))
         level, held = looked_at(self.workspace)
-        found = (*examine(self._view), *unreadable(spaces, self._clock), *transcripts(spaces), *chats, *held)
+        found = (
+            *examine(self._view, tools=tool_tokens(tools())),
+            *unreadable(spaces, self._clock),
+            *transcripts(spaces),
+            *chats,
+            *held,
+        )
         fixes, left = plan(self._view, found)
         return DoctorResult(found, tuple(map(Fixed, fixes)), left, sandbox=level.kind, sandbox_gaps=level.gaps)
 
@@ -139,8 +147,11 @@ class Reader:
     def context(self, client: str | None = None) -> ContextResult:
         """The prompt's layers as a chat in this space would begin with them now."""
         from ..memory.layers import layers
+        from ..subagents.toolbox.toolset import tool_tokens
+        from .chat.toolset import tools
 
-        return ContextResult(layers(self._view, self.workspace.space(client), self._clock.now().date()))
+        space, today = self.workspace.space(client), self._clock.now().date()
+        return ContextResult(layers(self._view, space, today, tools=tool_tokens(tools())))
 
     def usage(
         self, client: str | None = None, *, by: "By" = "day", since: date | None = None, until: date | None = None

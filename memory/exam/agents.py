@@ -12,8 +12,10 @@ from .legible import judged, legible, names_in
 from .lint import front_problems, text_problems
 from .names import name_problems
 from .shelf import index_problems
+from .sizes import note_size
 
 REGISTRY = "agents/_index.md"
+RULES = "agents/RULES.md"
 
 
 def agent_problems(view: View) -> Iterator[Problem]:
@@ -23,9 +25,7 @@ def agent_problems(view: View) -> Iterator[Problem]:
     yield from name_problems("agents/", names)
     ids = [n[:-3] for n in names if n.endswith(".md") and _is_id(n[:-3])]
     if ids and "RULES.md" not in names:
-        yield Problem(
-            "agents/RULES.md", 0, "rules_missing", "warning", "sub-agents have no rules: onepen init . adds them"
-        )
+        yield Problem(RULES, 0, "rules_missing", "warning", "sub-agents have no rules: onepen init . adds them")
     text = legible(view, REGISTRY)
     if isinstance(text, Problem):
         yield text
@@ -36,7 +36,10 @@ def agent_problems(view: View) -> Iterator[Problem]:
         if registry.card(agent) is None:
             message = f"{agent}.md has no block in the registry, so no agent knows of it"
             yield Problem(f"agents/{agent}.md", 0, "agent_unlisted", "error", message)
-    yield from index_problems(REGISTRY, registry, view.workspace.settings.limits.index_tokens)
+    yield from index_problems(REGISTRY, registry)
+    rules = legible(view, RULES)
+    if isinstance(rules, str):
+        yield from note_size(RULES, rules, view.workspace.settings.limits)
     for block in registry.cards:
         if block.id not in ids:
             message = f"the registry has a block for {block.id}.md, which isn't there: put it back, or remove the block"

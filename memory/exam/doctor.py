@@ -35,18 +35,18 @@ HOUSE_NOTES = ("RULES.md", "OPS.md", "AGENTS.md", "SOUL.md", "USER.md", "BRIEF.m
 CLIENT_NOTES = ("PERSONA.md", "USER.md", "OPS.md", "BRIEF.md", "MEMORY.md")
 
 
-def examine(view: View) -> tuple[Problem, ...]:
-    """All problems of a workspace, by path and line; raises RedoDamaged."""
+def examine(view: View, *, tools: int = 0) -> tuple[Problem, ...]:
+    """All problems of a workspace, by path and line; `tools` are the tokens of a chat's tools. Raises RedoDamaged."""
     room = _room(view)
     if room is not None:
         view = _Roomless(view.workspace)
-    found = sorted(_problems(view), key=lambda p: (p.path, p.line, p.kind, p.message))
+    found = sorted(_problems(view, tools), key=lambda p: (p.path, p.line, p.kind, p.message))
     if room is not None:
         found.insert(0, room)
     return tuple(without_writing(view, found, held=_held(view)))
 
 
-def _problems(view: View) -> Iterator[Problem]:
+def _problems(view: View, tools: int) -> Iterator[Problem]:
     root = view.workspace.root
     # Read first: commits that are made meanwhile are in logs that are read later.
     counters = None if isinstance(view, _Roomless) else read_counters(view.workspace.machine_room)
@@ -69,7 +69,7 @@ def _problems(view: View) -> Iterator[Problem]:
         indexes = {shelf: exam.index for shelf, exam in shelves.items()}
         pending = frozenset(view.pending_paths())  # what is being written may be not there yet
         yield from lost_files(space, chronicle.commits, indexes, chronicle.sealed, pending)
-        yield from layer_problems(view, space)
+        yield from layer_problems(view, space, tools)
         yield from staging_leftovers(space)
     if counters is not None:
         yield from lost_history(view.workspace, every, counters.sequence)

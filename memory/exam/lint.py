@@ -7,7 +7,7 @@ from ..problem import Problem
 from ..text.document import Document, line_at
 from ..text.outline import kind_of, outline
 from ..text.secret import secrets_in
-from .sizes import card_size, note_size
+from .sizes import card_size
 
 BOM = "\ufeff"
 _MARKERS = re.compile(r"^<<<<<<<(?: .*)?\r?\n(?:.*\n)*?=======\r?\n(?:.*\n)*?>>>>>>>(?: .*)?$", re.MULTILINE)
@@ -62,7 +62,6 @@ def note_problems(path: str, text: str) -> Iterator[Problem]:
     """What can be wrong with a note."""
     yield from text_problems(path, text)
     yield from fence_problems(path, text)
-    yield from note_size(path, text)
 
 
 def front_problems(path: str, document: Document) -> Iterator[Problem]:

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..archive import at_work
-from ..budget import within_budget
 from ..guard import UnsafeFile, list_beneath
 from ..index.index import ARCHIVED, Index, parse_index
 from ..index.reconcile import Drift, DriftKind, drift
@@ -89,7 +87,7 @@ class ShelfExam:
             return set()  # the folder itself is told of
 
     def _index(self, index: Index, unreadable: set[str], folder: Path) -> Iterator[Problem]:
-        yield from index_problems(self.index_path, index, self.view.workspace.settings.limits.index_tokens)
+        yield from index_problems(self.index_path, index)
         yield from self._drift(index, unreadable)
         if self.shelf == "projects":
             yield from self._files(index, folder)
@@ -162,18 +160,11 @@ class ShelfExam:
                 yield Problem(f"{path}/{file}", 0, "file_unindexed", "info", message)
 
 
-def index_problems(path: str, index: Index, tokens: int) -> Iterator[Problem]:
-    """What can be wrong with an index by itself, its cards unseen; `tokens` is what a prompt takes of it."""
+def index_problems(path: str, index: Index) -> Iterator[Problem]:
+    """What can be wrong with an index by itself, its cards unseen."""
     yield from text_problems(path, index.text)
     for line, text in index.stray:
         message = f"text that is no entry stands here ({text[:60]!r}): move it to a card or above the first one"
         yield Problem(path, line, "index_stray", "warning", message)
     for line, why in index.flawed:
         yield Problem(path, line, "index_entry", "warning", f"this entry is not as onepen writes them: {why}")
-    cut = within_budget(at_work(index.text), tokens)
-    if cut.left_out:
-        message = (
-            f"larger than its budget of ≈{tokens} tokens: prompts start without {cut.left_out} of its "
-            f"{len(index.cards)} blocks, which search finds (limits.index_tokens in onepen.toml)"
-        )
-        yield Problem(path, 0, "index_over_budget", "warning", message)

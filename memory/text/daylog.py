@@ -24,6 +24,8 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
 SEAL_VERSION = 1
+PEN_KINDS = frozenset({"added", "archived", "card", "draft", "fixed", "removed", "renamed"})
+"""The kinds of lines that tell of a commit which the history tells, too; all others say something of their own."""
 
 
 class BadLogText(MemoryFault):

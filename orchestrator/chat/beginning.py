@@ -9,6 +9,7 @@ from ...memory.history import Commit
 from ...memory.layers import Layer, layers
 from ...memory.view import View
 from ...memory.workspace import Space
+from ...subagents.toolbox.toolset import tool_tokens
 from ..tasks.conversation import MAX_TOKENS
 from .coverage import latest_synthesis
 from .edited import hash_of
@@ -25,7 +26,7 @@ def prompt_now(
     view: View, space: Space, clock: Clock, commits: tuple[Commit, ...], model: str, *, keep: bool = True
 ) -> Prompt:
     """The prompt with the layers as they are now; with `keep` the key of the fences is kept where there is none yet."""
-    found = layers(view, space, clock.now().date())
+    found = layers(view, space, clock.now().date(), tools=tool_tokens(tools()))
     newest = latest_synthesis(commits, space)
     blocks = system_blocks(found, space, fences_of(space.root, keep=keep))
     return Prompt(

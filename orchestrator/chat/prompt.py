@@ -18,6 +18,7 @@ from ...memory.tokens import estimate
 from ...memory.workspace import Space
 from ...subagents.messages import Message, Text, ToolResult, ToolUse, well_formed
 from ...subagents.model import ToolSpec
+from ...subagents.toolbox.toolset import tool_tokens
 
 MAIN = "main"
 """The agent id of the main agent; it has no file in agents/, its rules are RULES.md."""
@@ -68,7 +69,7 @@ def sent_file(system: Sequence[str], path: str) -> str | None:
 def layer_tokens(layers: Sequence[Layer], tools: Sequence[ToolSpec]) -> dict[str, int]:
     """Estimated tokens of each layer as it is sent; the tools stand in B."""
     found = {layer.name: sum(estimate(_file(f.path, f.text)) for f in layer.files) for layer in layers}
-    found["B"] = found.get("B", 0) + sum(estimate(str(tool.as_dict())) for tool in tools)
+    found["B"] = found.get("B", 0) + tool_tokens(tuple(tools))
     return {name: found.get(name, 0) for name in ("B", "A", "I", "S")}
 
 

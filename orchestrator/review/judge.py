@@ -22,6 +22,7 @@ from ...subagents.messages import Message, Text, ToolResult, user
 from ...subagents.model import ModelReply, ModelRequest, OnLost, ToolSpec
 from ...subagents.prompt import prefix_sha, system_blocks
 from ...subagents.toolbox.toolinput import ToolInput, ToolRefused, parse_input
+from ...subagents.toolbox.toolset import tool_tokens, tools
 from ..gateway.account import Account
 from ..settings.models import Served
 from ..settings.trust import REVIEWER as NAME
@@ -162,7 +163,7 @@ class Judge:
         )
 
     def _prefix(self, dossier: Dossier, definition: AgentDefinition, served: Served) -> Prefix:
-        taken = snapshot.take(self._view, dossier.space)
+        taken = snapshot.take(self._view, dossier.space, tools=tool_tokens(tools()))
         known = tuple((name, text) for name, text in taken.files if name in _READ)
         system, name = (*system_blocks(known, definition), _RULES), served.model.name
         return Prefix(name, system, (VERDICT,), prefix_sha(name, system, (VERDICT,)), VERDICT.name)

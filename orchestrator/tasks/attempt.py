@@ -28,6 +28,7 @@ from ...subagents.definition import AgentDefinition
 from ...subagents.model import ModelReply, ModelRequest, OnLost
 from ...subagents.pool import Assignment, Ending, Failed, Limits, Reported, Stopped, TimedOut
 from ...subagents.prompt import first_message, prefix_sha, system_blocks, tools
+from ...subagents.toolbox.toolset import tool_tokens
 from ..errors import AttemptTaken
 from ..extractive.findings import heading_of
 from ..gateway.account import Account
@@ -144,7 +145,7 @@ class Attempt:
         dossier, sheet = self._dossier, self._dossier.sheet
         place_attempt(dossier, spawn.attempt)
         cache_place(self._workspace)
-        taken = snapshot.take(self._view, dossier.space)
+        taken = snapshot.take(self._view, dossier.space, tools=tool_tokens(tools()))
         place = snapshot.store(self._workspace, taken)
         turns = min(sheet.turns, self._definition.max_turns or sheet.turns)
         if os.path.lexists(dossier.folder.attempt(spawn.attempt)):

@@ -19,6 +19,7 @@ from ...staging.verdict import SentBack
 from ...subagents.definition import AgentDefinition, NoSuchAgent, parse_definition
 from ...subagents.prompt import system_blocks, tools
 from ...subagents.sandbox.level import check_confined
+from ...subagents.toolbox.toolset import tool_tokens
 from ..commit import Scribe
 from ..door import INSIST, refuse
 from ..errors import BadRequest
@@ -302,7 +303,7 @@ class Work:
             served = await self._models(model, definition, dossier.space.client).priced()
             if served.free:
                 continue
-            taken = snapshot.take(self._desk.view, dossier.space)
+            taken = snapshot.take(self._desk.view, dossier.space, tools=tool_tokens(tools()))
             texts = (*system_blocks(taken.files, definition), str(tools()), dossier.sheet.text)
             caps = self._account(dossier, definition.id).caps
             line = announced(model, served.price, sum(map(estimate, texts)), caps)

@@ -5,7 +5,9 @@ one is paid for, and a change of one byte makes every cached prefix worthless.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
+from ...memory.tokens import estimate
 from ..model import ToolSpec
 
 Schema = Mapping[str, object]
@@ -14,6 +16,12 @@ Schema = Mapping[str, object]
 def tools() -> tuple[ToolSpec, ...]:
     """All tools of a worker, sorted by name."""
     return TOOLS
+
+
+@lru_cache(maxsize=8)
+def tool_tokens(specs: tuple[ToolSpec, ...]) -> int:
+    """Estimated tokens of these tools, which stand before all texts."""
+    return sum(estimate(str(spec.as_dict())) for spec in specs)
 
 
 def _object(required: tuple[str, ...], **properties: Schema) -> Schema:

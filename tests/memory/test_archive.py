@@ -1,11 +1,8 @@
 """What prompts get of an index with cards at rest, and what the history tells of their rest."""
 
 from pathlib import Path
-from textwrap import dedent
 
-import pytest
-
-from onepen.memory.archive import at_work, rested
+from onepen.memory.archive import rested
 from onepen.memory.history import Commit, TextChange
 from onepen.memory.ids import CardId
 from onepen.memory.index.index import parse_index
@@ -15,41 +12,6 @@ from onepen.memory.text.document import parse_document
 from onepen.memory.workspace import Space
 
 KILN = CardTarget("projects", CardId("kiln"))
-INDEX = dedent("""\
-    # Projects
-
-    Mine, kept.
-
-    ## [Kiln](kiln.md)
-    status: archived · updated: 2026-11-29
-
-    ## [Roof](roof.md)
-    status: active · updated: 2026-11-29
-
-    - [tiles](roof.md#tiles) — Red ones.
-    """)
-
-
-def test_an_archived_card_is_counted_and_not_shown() -> None:
-    assert at_work(INDEX) == dedent("""\
-        # Projects
-
-        Mine, kept.
-
-        ## [Roof](roof.md)
-        status: active · updated: 2026-11-29
-
-        - [tiles](roof.md#tiles) — Red ones.
-
-        (1 archived card is not shown here; search finds it)
-        """)
-    both = INDEX.replace("active", "archived")
-    assert at_work(both).endswith("Mine, kept.\n\n(2 archived cards are not shown here; search finds them)\n")
-
-
-@pytest.mark.parametrize("index", ["", "# Projects\n", INDEX.replace("archived", "done"), "no index\nat all"])
-def test_an_index_without_one_stays_as_it_is(index: str) -> None:
-    assert at_work(index) == index
 
 
 def test_its_entries_leave_the_index_and_nothing_else_does() -> None:

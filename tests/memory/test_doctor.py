@@ -246,7 +246,8 @@ def test_what_has_grown_too_large_for_prompts_is_told(root: Path) -> None:
         ("MEMORY.md", 0, "note_over_budget", "warning"),
         ("projects/kiln.md", 0, "card_over_budget", "info"),
     ]
-    put(root, "RULES.md", "Cite what you say. " * 800)
+    for path in ("RULES.md", "OPS.md"):
+        put(root, path, "Cite what you say.\n" * 800)
     told = {(path, kind) for path, _, kind, _ in found(root)}
     assert {("./", "layers_over_budget"), ("RULES.md", "note_over_budget")} <= told
 

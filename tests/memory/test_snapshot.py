@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onepen.memory.fence import inside
-from onepen.memory.snapshot import SNAPSHOT_FILES, Snapshot, SnapshotIncomplete, load, snapshot_of, store, take
+from onepen.memory.snapshot import (
+    INDEX_LEAST,
+    SNAPSHOT_FILES,
+    SnapshotIncomplete,
+    load,
+    snapshot_of,
+    store,
+    take,
+)
+from onepen.memory.tokens import estimate
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
 
@@ -65,8 +74,35 @@ def test_an_index_over_its_budget_says_what_it_leaves_out(tmp_path: Path) -> Non
     view = written(tmp_path, {"projects/_index.md": f"# Projects\n\n{blocks}", "OPS.md": "last line of OPS"})
     snapshot = take(view, view.workspace.house)
     shown = snapshot.text("projects.md").count("## [")
-    assert f"(… {200 - shown} more cards are not shown here; search finds them)" in snapshot.text("projects.md")
+    assert f"({200 - shown} more cards. " in snapshot.text("projects.md")
+    assert 'read_card "projects/_index.md"' in snapshot.text("projects.md")
     assert snapshot.text("OPS.md") == "last line of OPS\n"
+
+
+def test_a_long_note_is_cut_and_kept_whole_beside_it(tmp_path: Path) -> None:
+    long = "Ask before you fire.\n" * 1_000
+    view = written(tmp_path, {**FILES, "clients/acme/OPS.md": long + "MARKER"})
+    snapshot = take(view, view.workspace.space("acme"))
+    assert "MARKER" not in snapshot.text("OPS.md")
+    assert 'read_card "clients/acme/OPS.md" from start' in snapshot.text("OPS.md")
+    assert snapshot.text("OPS.md").startswith("# Operating rules\n\n(clients/acme/OPS.md)\n\nAsk")
+    assert snapshot.whole == (("clients/acme/OPS.md", long + "MARKER"),)
+    folder = store(view.workspace, snapshot)
+    assert (folder / "whole/clients/acme/OPS.md").read_text().endswith("MARKER")
+    assert load(folder) == snapshot
+    (tmp_path / "clients/acme/OPS.md").write_text(long + "OTHER")
+    assert take(view, view.workspace.space("acme")).sha != snapshot.sha
+
+
+def test_long_notes_leave_the_indexes_their_least(tmp_path: Path) -> None:
+    blocks = "".join(f"## [Card {k}](c{k}.md)\n\n- [a](c{k}.md#a) — Something. `x`\n\n" for k in range(200))
+    long = "Ask before you fire.\n" * 1_000
+    texts = {"projects/_index.md": blocks, "research/_index.md": blocks, "OPS.md": long, "BRIEF.md": long}
+    view = written(tmp_path, texts)
+    snapshot = take(view, view.workspace.house, tools=1_600)
+    assert 200 < estimate(inside(snapshot.text("research.md"))) <= INDEX_LEAST
+    (tmp_path / "onepen.toml").write_text('id = "abcdefgh"\nlimits.start_tokens = 20_000\n')
+    assert estimate(take(View(open_workspace(tmp_path)), view.workspace.house).text("research.md")) > 1_000
 
 
 def test_equal_memory_has_one_folder_and_other_memory_another(tmp_path: Path) -> None:
@@ -99,4 +135,4 @@ def test_a_damaged_copy_is_written_again(tmp_path: Path) -> None:
     (folder / "OPS.md").unlink()
     with pytest.raises(SnapshotIncomplete, match=r"OPS\.md is missing"):
         load(folder)
-    assert load(store(view.workspace, snapshot)) == Snapshot(snapshot.sha, snapshot.files)
+    assert load(store(view.workspace, snapshot)) == snapshot
