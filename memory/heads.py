@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import compress
 
-from .index.index import ARCHIVED
-
+ARCHIVED = "archived"
+"""The status of a card at rest."""
 RESTING = frozenset({ARCHIVED, "done", "closed", "cancelled", "dropped"})
 _START = re.compile(r"\n##[ \t]")
 _HEAD = re.compile(

@@ -11,15 +11,17 @@ from .settings import LimitSettings
 from .workspace import Space
 
 
-def outgrown(found: Sequence[Layer], space: Space, limits: LimitSettings, tools: int = 0) -> Iterator[Problem]:
-    """The files of this space that stand in its layers in part, and whether all together are too much.
+def outgrown(
+    found: Sequence[Layer], space: Space, limits: LimitSettings, tools: int = 0, *, house_too: bool = True
+) -> Iterator[Problem]:
+    """The files that stand in the layers of this space in part, and whether all together are too much.
 
-    `tools` are the tokens of the tools. Files of the house that a client's prompt shows are told of in the house's own
-    space. Day logs grow by themselves, and nobody has to shorten one.
+    `tools` are the tokens of the tools. A client's prompt shows files of the house, too; without `house_too` they are
+    left to the house's own space. Day logs grow by themselves, and nobody has to shorten one.
     """
     every = [file for layer in found for file in layer.files]
-    own = [file for file in every if space.client is None or file.path.startswith(space.prefix)]
-    yield from (_problem(file, limits) for file in own if file.left_out and not _is_log(file))
+    told = [file for file in every if house_too or file.path.startswith(space.prefix)]
+    yield from (_problem(file, limits) for file in told if file.left_out and not _is_log(file))
     total = sum(layer.tokens for layer in found) + tools
     if total > limits.start_tokens:
         sizes = {**({"tools": tools} if tools else {}), **{layer.name: layer.tokens for layer in found if layer.tokens}}
@@ -31,10 +33,10 @@ def outgrown(found: Sequence[Layer], space: Space, limits: LimitSettings, tools:
         yield Problem(space.prefix or "./", 0, "layers_over_budget", "warning", message)
 
 
-def in_one_line(problems: Sequence[Problem], found: Sequence[Layer]) -> str | None:
-    """The same in one line, for whoever begins a conversation or asks how things stand; None for nothing."""
+def in_one_line(problems: Sequence[Problem], found: Sequence[Layer]) -> str:
+    """The same in one line, for whoever begins a conversation or asks how things stand; "" for nothing."""
     if not problems:
-        return None
+        return ""
     left = {file.path: f"{file.left_out:,} {file.units}" for layer in found for file in layer.files if file.left_out}
     parts = [f"{p.path} ({left[p.path]})" for p in problems if p.path in left]
     said = f"prompts begin without a part of {', '.join(parts)}" if parts else ""

@@ -22,8 +22,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from .budget import Budgeted, closed, first_lines
-from .heads import RESTING, Heads, heads
-from .index.index import ARCHIVED
+from .heads import ARCHIVED, RESTING, Heads, heads
 from .tokens import estimate
 from .view import as_text
 

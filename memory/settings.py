@@ -53,7 +53,7 @@ class LimitSettings(BaseModel):
     start_tokens: int = Field(default=5_000, ge=1_000, le=1_000_000)
     """How many tokens (estimated) a chat or an attempt begins with, tools included: indexes and day logs get what the
     notes leave of it. What is left out is said, with the call that shows it."""
-    note_tokens: int = Field(default=2_500, ge=100, le=1_000_000)
+    note_tokens: int = Field(default=2_400, ge=100, le=1_000_000)
     """How many tokens (estimated) of each note (RULES, OPS, SOUL, USER, BRIEF, PERSONA) stand in a prompt."""
     memory_tokens: int = Field(default=900, ge=100, le=1_000_000)
     """How many tokens (estimated) of MEMORY.md stand in a prompt."""

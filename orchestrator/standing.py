@@ -1,7 +1,7 @@
 """Whose turn it is: tasks that still need somebody, drafts that wait, who holds the pen, and one suggested command."""
 
 import os
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from ..subagents.sandbox.level import probe
 from ..version import __version__
+from .loud import outgrown_lines
 from .mirror.standing import read_mirror
 from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
 from .tasks.dossier import OPEN, Dossier, dossiers, told
@@ -85,7 +86,12 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         cards=cards,
         recovery_pending=held is None and bool(view.pending_paths()),
         suggestion=_suggestion(hurt, tasks, waiting, moving, cards),
-        notices=(*_unbelieved(view), *told(spaces, clock), *_unsummed(spaces, now.date())),
+        notices=(
+            *_unbelieved(view),
+            *told(spaces, clock),
+            *_unsummed(spaces, now.date()),
+            *_outgrown(view, spaces, now.date()),
+        ),
         git=read_mirror(workspace.root),
         durability="full" if held is None else held.durability,
         client_titles={id_: title for id_ in clients if (title := client_title(view, id_))},
@@ -154,6 +160,12 @@ def _unbelieved(view: View) -> tuple[str, ...]:
     """Why the redo log is passed over, when it was written elsewhere."""
     refused = view.refused()
     return () if refused is None else (str(refused),)
+
+
+def _outgrown(view: View, spaces: Sequence[Space], today: date) -> Iterator[str]:
+    """What prompts show only in part; files of the house are told of once."""
+    for space in spaces:
+        yield from outgrown_lines(view, space, today, house_too=space.client is None or len(spaces) == 1)
 
 
 def _unsummed(spaces: Sequence[Space], day: date) -> tuple[str, ...]:

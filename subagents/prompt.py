@@ -15,10 +15,12 @@ from .messages import Message, Text, well_formed
 from .model import ToolSpec, canonical_sha
 from .toolbox.toolset import tools
 
-__all__ = ["TaskWords", "first_message", "prefix_sha", "read_snapshot", "system_blocks", "task_words", "tools"]
+__all__ = ["WHOLE", "TaskWords", "first_message", "prefix_sha", "read_snapshot", "system_blocks", "task_words", "tools"]
 
 _SHARED = ("RULES.md", "OPS.md", "BRIEF.md", "agents.md")
 _INDEXES = ("projects.md", "research.md")
+WHOLE = "whole"
+"""The folder of a snapshot in which the files lie whole of which it shows only a part."""
 _TITLES: Mapping[str, str] = {
     "RULES.md": "agents/RULES.md",
     "OPS.md": "OPS.md",

@@ -19,7 +19,7 @@ from .errors import SubagentFault
 from .libc import libc
 from .loop import Said, work
 from .messages import Message, ToolUse, well_formed
-from .prompt import first_message, prefix_sha, read_snapshot, system_blocks, tools
+from .prompt import WHOLE, first_message, prefix_sha, read_snapshot, system_blocks, tools
 from .toolbox.drafting import Drafting
 from .toolbox.reading import Reading
 from .toolbox.toolinput import ReportInput
@@ -132,7 +132,8 @@ def run(line: Line, snapshot: Sequence[tuple[str, str]] | None = None) -> None:
     files = read_snapshot(Path(task.folders.snapshot)) if snapshot is None else snapshot
     system = system_blocks(files, task.agent)
     prefix = prefix_sha(task.model, system, tools())
-    reading = Reading(Path(task.folders.space), Path(task.folders.inputs), task.inputs)
+    whole = Path(task.folders.snapshot) / WHOLE
+    reading = Reading(Path(task.folders.space), Path(task.folders.inputs), task.inputs, whole=whole)
     running = _running(task, line)
     work_folder = None if running is None else running.folder
     drafting = Drafting(Path(task.folders.drafts), reading, task.target, work_folder, task.project)

@@ -38,4 +38,4 @@ def layer_problems(view: View, space: Space, tools: int = 0) -> Iterator[Problem
         found = layers(view, space, tools=tools)
     except (MemoryFault, OSError):
         return  # what can't be read is told where it is read
-    yield from outgrown(found, space, view.workspace.settings.limits, tools)
+    yield from outgrown(found, space, view.workspace.settings.limits, tools, house_too=space.client is None)

@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import MemoryFault
+from ..heads import ARCHIVED
 from ..ids import shown
 from .entry import EntryRefused, IndexEntry, auto_entry
 from .lines import CardPlace, Lines, read_lines
 from .sheet import Sheet
-
-ARCHIVED = "archived"
-"""The status of a card at rest."""
 
 __all__ = [
     "ARCHIVED",

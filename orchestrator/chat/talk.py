@@ -15,6 +15,7 @@ from ...staging.secret import secrets_in
 from ...subagents.definition import AgentDefinition, parse_definition
 from ...subagents.messages import Block, Text, user, well_formed
 from ..errors import BadRequest, OrchestratorFault
+from ..loud import outgrown_lines
 from ..requests import ChatBegun, ChatRequest, Notice, OnEvent
 from ..stop import StopSign
 from ..tasks.dossier import find_task
@@ -113,7 +114,7 @@ class Talk:
         """
         words = _said(request)
         started = anyio.current_time()
-        notices = self._indexed()
+        notices = (*self._indexed(), *(() if request.session else self._outgrown()))
         session, problems = self._found(request)
         line = self._connect(session, request.model)
         session = self._begun(line.name) if session is None else session
@@ -140,6 +141,11 @@ class Talk:
         with self._house.desk.scribe() as scribe:
             scribe.reconcile((self._house.space,))
             return scribe.notices()
+
+    def _outgrown(self) -> tuple[str, ...]:
+        """What the prompt of a new chat shows only in part; said at the beginning of each."""
+        house = self._house
+        return outgrown_lines(house.view, house.space, house.clock.now().date())
 
     def _found(self, request: ChatRequest) -> tuple[Session | None, tuple[Problem, ...]]:
         if request.session is None:

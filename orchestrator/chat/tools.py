@@ -13,6 +13,8 @@ from ...memory.text.clip import clip
 from ...memory.view import View
 from ...staging.policy import Provenance
 from ...subagents.messages import ToolUse, well_formed
+from ...subagents.toolbox.listing import listing
+from ...subagents.toolbox.page import page as page_of
 from ...subagents.toolbox.reading import Reading
 from ...subagents.toolbox.toolinput import ToolRefused, parse_input
 from ..commit import Broken, Written
@@ -24,6 +26,7 @@ from .edit import NOTES, draft_of, place_of
 from .gate import Gate, HoldsSecret, Waits
 from .hands import handed_over
 from .house import House, OnMade
+from .notes import REGISTRY, note_path
 from .toolinput import (
     DecideDraft,
     Delegate,
@@ -115,11 +118,10 @@ class Toolbox:
 
     async def _read_card(self, use: ToolUse, on_made: OnMade) -> Outcome:
         given = parse_input(use.name, ReadCard, use.input)
-        if given.card.strip().removeprefix("./") in NOTES:
-            raise ToolRefused(f"read_card: {given.card.strip()} stands in your prompt as a whole")
-        if given.card.strip().removeprefix("./").startswith("memory/"):
-            raise ToolRefused("read_card: it reads cards and files of projects; search_history finds lines of day logs")
-        page = self._reading.card(given.card, given.section, given.start)
+        name = given.card.strip().removeprefix("./")
+        if (note := note_path(name, self._house.space)) is not None:
+            return self._read_note(note, given)
+        page = self._reading.card(name.removeprefix(self._house.space.prefix), given.section, given.start)
         seen = {place: print_of(self._house.view, place) for place in (self._house.space.path(page.path),)}
         numbers = [line.number for line in page.lines]
         shown = (f"{page.path}:{numbers[0]}-{numbers[-1]}",) if numbers else ()
@@ -127,6 +129,20 @@ class Toolbox:
         whence = ", holds text from outside" if external else ""
         text = self._fences.around(page.path + whence, page.render())
         return Outcome(text, shown=shown, external=external, seen=seen)
+
+    def _read_note(self, path: str, given: ReadCard) -> Outcome:
+        """A page of a note or day log, for which a prompt has only so much room."""
+        text = self._house.view.text(path)
+        if text is None:
+            raise ToolRefused(f"read_card: {path} is not there")
+        start = given.start or 1
+        page = listing(path, text, given.section or "", start) if path == REGISTRY else page_of(path, text, start)
+        outside = any("[external]" in line.text for line in page.lines)  # of a log: by its kind, as in a search
+        whence = ", some of it from outside" if outside else ""
+        numbers = [line.number for line in page.lines]
+        own = path.startswith(self._house.space.prefix) and bool(numbers)
+        shown = (f"{self._relative(path)}:{numbers[0]}-{numbers[-1]}",) if own else ()
+        return Outcome(self._fences.around(path + whence, page.render()), shown=shown, external=outside)
 
     async def _search_history(self, use: ToolUse, on_made: OnMade) -> Outcome:
         given = parse_input(use.name, SearchHistory, use.input)

@@ -80,6 +80,14 @@ def page(path: str, text: str, first: int = 1, last: int | None = None, most: in
     return Page(path, tuple(shown), len(lines), remarks)
 
 
+def picked(path: str, text: str, numbers: Sequence[int]) -> Page:
+    """The page of the lines of `text` that have these numbers."""
+    lines = lines_of(text)
+    chosen = [lines[number - 1] for number in numbers]
+    safe = mask("\n".join(chosen)).split("\n")
+    return Page(path, tuple(map(_line, numbers, chosen, safe)), len(lines))
+
+
 def parse_page(text: str) -> Page | None:
     """The page that `render` made, in a fence or not; None if this is none."""
     head, *rows = inside(text).split("\n")

@@ -15,6 +15,7 @@ from ...memory.ids import shown
 from ...memory.target import CardTarget, FileTarget, NoteTarget, Shelf, Target, parse_target
 from ...memory.text.document import Document, NotText, decode, line_at, parse_document
 from ...memory.text.refusal import NoSuchSection
+from .listing import listing
 from .page import PAGE_LINES, Page, page
 from .toolinput import ToolRefused
 
@@ -27,10 +28,18 @@ _MOST_NAMED = 8
 class Reading:
     """Reads below `space` and `inputs_folder`; `external` once something of the inputs was shown.
 
-    `who` reads, for the messages.
+    `who` reads, for the messages. Below `whole` lie the files of which the prompt shows only a part.
     """
 
-    def __init__(self, space: Path, inputs_folder: Path, inputs: Sequence[str], who: str = "sub-agents") -> None:
+    def __init__(
+        self,
+        space: Path,
+        inputs_folder: Path,
+        inputs: Sequence[str],
+        who: str = "sub-agents",
+        whole: Path | None = None,
+    ) -> None:
+        self._whole = whole
         self._who = who
         self._space = space
         self._folder = inputs_folder
@@ -42,8 +51,15 @@ class Reading:
         self.external = self.external or unconfined or bool(self._inputs)
 
     def card(self, name: str, section: str | None, start: int | None) -> Page:
-        """A page of a card or project file; raises ToolRefused or UnsafeFile."""
+        """A page of a card, a project file, an index, or a note of which the prompt shows only a part.
+
+        Of an index, those lines that `section` means. Raises ToolRefused or UnsafeFile.
+        """
         plain, _, anchor = name.partition("#")
+        if (beside := self._beside(plain.strip().removeprefix("./"))) is not None:
+            path, found = beside
+            index = path.endswith("_index.md")
+            return listing(path, found, section or anchor, start or 1) if index else page(path, found, start or 1)
         target = self.target(plain)
         text = self.text(target)
         assert text is not None  # `target` has found it
@@ -58,6 +74,21 @@ class Reading:
         part = document.section(section_id(document, section))
         last = line_at(text, part.end) - (part.end > part.start and text[part.end - 1] == "\n")
         return page(str(target), text, max(start or 1, part.line), last)
+
+    def _beside(self, name: str) -> tuple[str, str] | None:
+        """Path and text of an index, or of a file below `whole`; None if a name means neither."""
+        shelf, slash, rest = name.partition("/")
+        index = bool(slash) and shelf in SHELVES and rest.removesuffix(".md") == "_index"
+        if index and (self._space / shelf).is_symlink():
+            return None
+        folder, path = (self._space / shelf, "_index.md") if index else (self._whole, name)
+        if folder is None:
+            return None
+        try:
+            text = _decoded(name, read_beneath(folder, path, max_bytes=MAX_BYTES))
+        except (UnsafeFile, FileNotFoundError, NotADirectoryError):
+            return None
+        return f"{shelf}/_index.md" if index else name, text
 
     def input(self, name: str, start: int | None, lines: int | None) -> Page:
         """A page of an input; raises ToolRefused or UnsafeFile."""

@@ -150,3 +150,50 @@ def test_no_name_leads_out(bench: Bench, name: str) -> None:
     ):
         assert "Of another client" not in result.content and "mornings" not in result.content
         assert "root:" not in result.content
+
+
+INDEX = "# Projects\n\n" + "".join(
+    f"## [Card {k}](c{k}.md)\nstatus: {'done' if k % 2 else 'active'} · updated: 2026-{1 + k % 3:02}-01\n\n"
+    f"- [a](c{k}.md#a) — Said.\n\n"
+    for k in range(400)
+)
+
+
+def test_an_index_is_listed_by_the_groups_that_a_prompt_counts(bench: Bench) -> None:
+    bench.write("clients/acme/projects/_index.md", INDEX)
+    tools = bench.toolbox()
+    told = tools.ok("read_card", card="projects/_index.md", section="2026-03")
+    assert told.startswith("projects/_index.md, lines 13-")
+    assert "    13\t## [Card 2](c2.md)\n" in told and "[Card 3]" not in told
+    assert told.count("\t## [") == 133
+    assert tools.ok("read_card", card="projects/_index", section="done").count("\t## [") == 150
+    assert "    13\t## [Card 2](c2.md)\n    14\tstatus: active" in tools.ok("read_card", card="projects/_index#c2")
+
+
+def test_a_long_listing_goes_on(bench: Bench) -> None:
+    bench.write("clients/acme/projects/_index.md", INDEX)
+    tools = bench.toolbox()
+    first = tools.ok("read_card", card="projects/_index.md")
+    start = int(first.rpartition("more: read on with start=")[2].partition(")")[0])
+    assert f"{start:>6}\t## [Card 150](c150.md)" in tools.ok("read_card", card="projects/_index.md", start=start)
+
+
+def test_a_group_that_is_none_is_told_which_there_are(bench: Bench) -> None:
+    bench.write("clients/acme/projects/_index.md", INDEX)
+    told = bench.toolbox().refused("read_card", card="projects/_index.md", section="2027-01")
+    assert "there are: done, active" in told or "there are: active, done" in told
+    assert "2026-01" in told
+
+
+def test_what_a_prompt_shows_in_part_is_read_on(bench: Bench) -> None:
+    bench.write("snapshot/whole/OPS.md", "".join(f"Rule {k}.\n" for k in range(1, 900)))
+    tools = bench.toolbox()
+    assert "   801\tRule 801.\n" in tools.ok("read_card", card="OPS.md", start=800)
+    assert "not found" in tools.refused("read_card", card="BRIEF.md")
+    assert "not a card's name" in tools.refused("read_card", card="../OPS.md")
+
+
+def test_an_index_behind_a_link_is_not_read(bench: Bench) -> None:
+    bench.write("clients/other/projects/_index.md", "## [Secret](secret.md)\n")
+    (bench.space / "projects/_index.md").symlink_to(bench.root / "clients/other/projects/_index.md")
+    assert "Secret" not in bench.toolbox().refused("read_card", card="projects/_index.md")

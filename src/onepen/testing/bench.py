@@ -142,7 +142,7 @@ class Bench:
         asks: frozenset[str] = frozenset(),
     ) -> "Tried":
         files.make_folder(self.drafts)
-        reading = Reading(self.space, self.folder / "inputs", ("cones.md",))
+        reading = Reading(self.space, self.folder / "inputs", ("cones.md",), whole=self.root / "snapshot/whole")
         asked: list[tuple[str, Mapping[str, object]]] = []
 
         def ask(name: str, given: Mapping[str, object]) -> tuple[str, bool]:

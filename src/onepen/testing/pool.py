@@ -16,7 +16,7 @@ from onepen.memory.snapshot import load
 from onepen.subagents.loop import Said, work
 from onepen.subagents.messages import Message
 from onepen.subagents.pool import Assignment, Ending, Failed, Host, Reported, RequestRefused, Stopped
-from onepen.subagents.prompt import first_message, prefix_sha, system_blocks, tools
+from onepen.subagents.prompt import WHOLE, first_message, prefix_sha, system_blocks, tools
 from onepen.subagents.toolbox.drafting import Drafting
 from onepen.subagents.toolbox.reading import Reading
 from onepen.subagents.toolbox.running import Running
@@ -70,7 +70,8 @@ class InProcessPool:
 def _attempt(assignment: Assignment, host: Host) -> ReportInput:
     system = system_blocks(load(Path(assignment.snapshot)).files, assignment.agent)
     prefix = prefix_sha(assignment.model, system, tools())
-    reading = Reading(assignment.space, assignment.inputs_folder, assignment.inputs)
+    whole = assignment.snapshot / WHOLE
+    reading = Reading(assignment.space, assignment.inputs_folder, assignment.inputs, whole=whole)
     work_folder = WorkFolder(assignment.work_folder) if assignment.commands else None
     drafting = Drafting(assignment.drafts_folder, reading, assignment.target, work_folder, assignment.project)
 
