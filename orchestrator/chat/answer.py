@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..meter.measured import Missed
 from ..results import Json, UsageTotals
 
 
@@ -15,6 +16,7 @@ class TurnResult:
     word), "rehearsed" (with `dry_run`: nothing was sent). `sources` are the places
     (`path:line`) that the answer cites and the agent was shown. `tools` are the tools called, in order. `layers` are
     tokens of the last prompt by layer, estimated and scaled to the server's own count. `cost_usd` None: unknown.
+    `missed` is what its calls sent anew though it had been cached, or what was not cached at all, and why.
     """
 
     session: str
@@ -33,6 +35,7 @@ class TurnResult:
     seconds: float = 0.0
     model: str = ""
     dry_run: bool = False
+    missed: tuple[Missed, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -58,4 +61,5 @@ class TurnResult:
             "model": self.model,
             "dry_run": self.dry_run,
             "seconds": round(self.seconds, 3),
+            "missed": [one.as_json() for one in self.missed],
         }

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ...subagents.messages import Block, mend
-from ...subagents.model import Miss, ModelReply, ToolSpec, Usage
+from ...subagents.model import Caching, Miss, ModelReply, ToolSpec, Usage
 
 VERSION = 1
 
@@ -101,7 +101,8 @@ class Asked:
 class Replied:
     """A whole reply. Ids of its tool calls are unlike all before them in this chat.
 
-    `id` is the server's name of the reply, `miss` what it said of its cache.
+    `id` is the server's name of the reply, `miss` what it said of its cache. `caching` are the marks that its request
+    wished for (None: unknown), and `least` the tokens from which on its model caches (0: unknown).
     """
 
     turn: int
@@ -113,12 +114,24 @@ class Replied:
     cost_usd: float | None = 0.0
     id: str = ""
     miss: Miss | None = None
+    caching: Caching | None = None
+    least: int = 0
     kind: Literal["replied"] = "replied"
 
     @classmethod
-    def of(cls, turn: int, at: str, reply: ModelReply) -> "Replied":
+    def of(cls, turn: int, at: str, reply: ModelReply, caching: Caching | None = None) -> "Replied":
         return cls(
-            turn, at, reply.content, reply.stop_reason, reply.usage, reply.model, reply.cost_usd, reply.id, reply.miss
+            turn,
+            at,
+            reply.content,
+            reply.stop_reason,
+            reply.usage,
+            reply.model,
+            reply.cost_usd,
+            reply.id,
+            reply.miss,
+            caching,
+            reply.least,
         )
 
 

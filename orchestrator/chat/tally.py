@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from ...memory.workspace import Space
 from ...subagents.messages import Text
 from ...subagents.model import Usage
+from ..meter.talked import responses
 from ..results import UsageTotals
 from .answer import TurnResult
 from .lines import Ended, Lost, Replied, Resulted
@@ -65,6 +66,7 @@ def result_of(session: Session, space: Space, model: str, seconds: float, notice
         notices=notices,
         seconds=seconds,
         model=model,
+        missed=tuple(one.measured.missed for one in responses(session, end.turn) if one.measured.missed is not None),
     )
 
 

@@ -124,7 +124,7 @@ class Turn:
             ear.broke_off("stopped by the person", told=False)
             return None
         reply = replace(reply, content=unlike(reply.content, session))
-        self._add(Replied.of(session.turn, self._now(), reply))
+        self._add(Replied.of(session.turn, self._now(), reply, request.caching))
         return reply
 
     def _lost(self, lost: LostCall) -> None:

@@ -10,6 +10,7 @@ from .text import one_line, visible
 
 if TYPE_CHECKING:
     from ..chat.answer import TurnResult
+    from ..meter.measured import Missed
     from ..requests import TurnEvent
     from .shell import Shell
 
@@ -80,11 +81,23 @@ def usage_line(result: "TurnResult") -> str:
     """One line: estimated tokens of the last prompt by layer, the server's counters, the cost, and the tools."""
     layers = " ".join(f"{name} {tokens:,}" for name, tokens in result.layers.items())
     u = result.usage
-    counted = f"in {u.input:,}, cache write {u.cache_write:,}, cache read {u.cache_read:,}, out {u.output:,}"
+    if u.input and not u.cache_write and not u.cache_read:
+        counted = f"in {u.input:,} not cached, out {u.output:,}"
+    else:
+        counted = f"in {u.input:,}, cache write {u.cache_write:,}, cache read {u.cache_read:,}, out {u.output:,}"
     cost = "cost unknown" if result.cost_usd is None else f"${result.cost_usd:.4f}"
     calls = f"{result.calls} call{'s' if result.calls != 1 else ''}"
     tools = f" · {', '.join(result.tools)}" if result.tools else ""
-    return f"usage: {result.model}, {calls} · ≈ {layers} · {counted} · {cost}{tools}"
+    missed = "".join(f" · {_missed(one)}" for one in result.missed if one.tokens)
+    return f"usage: {result.model}, {calls} · ≈ {layers} · {counted} · {cost}{missed}{tools}"
+
+
+def _missed(one: "Missed") -> str:
+    """What was sent anew, from which layer on, and why."""
+    if one.cause == "renewed":
+        return f"{one.layer} renewed"
+    after = f" after {one.after} s" if one.cause == "expired" and one.after is not None else ""
+    return f"missed from {one.layer} on, {one.cause}{after}: {one.tokens:,} anew"
 
 
 def rehearsed_line(result: "TurnResult") -> str:

@@ -5,7 +5,7 @@ as much; what it read less, it missed. The first layer that was not read in full
 requests tell why: they differ, or time has passed, or neither, and then only the server knows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...subagents.model import Caching, Life, Miss, Usage
@@ -53,8 +53,8 @@ def missed(
 ) -> Missed | None:
     """What `now` missed of what `before`, the request before it in its conversation, had left in the cache.
 
-    `least` is the least length of a prefix that the model caches, None: unknown. `renewed`: index, synthesis and
-    conversation were begun anew between the two.
+    `least` is the least length of a prefix that the model caches, None: unknown; `said` is the server's own word.
+    `renewed`: index, synthesis and conversation were begun anew between the two.
     """
     used = now.usage
     if not used.prompt_total:
@@ -72,6 +72,16 @@ def missed(
     anew = used.input + used.cache_write
     tokens = min(anew, said.tokens if said is not None and said.tokens else lost)
     return replace(found, tokens=tokens, usd=_usd(tokens, now), said=said.reason if said is not None else "")
+
+
+def too_short(layers: Mapping[str, int], marked: Sequence[str], least: int) -> tuple[str, ...]:
+    """The layers whose mark ends a prefix with fewer tokens than the model caches; `least` 0: nobody knows."""
+    end, found = 0, []
+    for layer in LAYERS[:4]:
+        end += layers.get(layer, 0)
+        if layer in marked and end < least:
+            found.append(layer)
+    return tuple(found)
 
 
 def _why(before: Sent, now: Sent, said: Miss | None, *, renewed: bool) -> Missed:

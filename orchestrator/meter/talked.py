@@ -7,11 +7,12 @@ from datetime import datetime
 
 from ...memory.tokens import estimate
 from ...subagents.messages import ToolUse
-from ..chat.lines import Asked, Lost, Replied, Resulted
+from ...subagents.model import Caching
+from ..chat.lines import Asked, Lost, Renewed, Replied, Resulted
 from ..chat.prompt import conversation_tokens, scaled
 from ..chat.session import Session, messages
-from .measured import Measured
-from .miss import TOOLS, Sent, missed
+from .measured import Measured, Missed
+from .miss import TOOLS, Sent, missed, too_short
 from .response import Response
 
 LARGE = 1_000
@@ -21,25 +22,28 @@ _CARD = re.compile(r"(?:projects|research)/[^/:]+\.md")
 _SECTION = re.compile(r"^ *\d+\+?\t## ", re.MULTILINE)
 
 
-def responses(session: Session, turn: int, least: int | None = None) -> tuple[Response, ...]:
-    """The responses of one turn, calls that gave no whole one included; `least` as `missed` has it."""
+def responses(session: Session, turn: int) -> tuple[Response, ...]:
+    """The responses of one turn, calls that gave no whole one included."""
     found: list[Response] = []
     before: Sent | None = None
-    asked = ""
+    asked, renewed = "", False
     results = {line.call: line for line in session.lines if isinstance(line, Resulted)}
     latest = _latest_before(session, turn)
     for k, line in enumerate(session.lines):
         if isinstance(line, Asked):
             asked = line.at
+        elif isinstance(line, Renewed):
+            renewed = True
         elif isinstance(line, Lost) and line.turn == turn:
             found.append(Response(len(found) + 1, line.usage, line.cost_usd, lost=True))
         elif isinstance(line, Replied):
             if k == latest or line.turn == turn:
                 sent = _sent(session, k, line, asked)
                 if line.turn == turn:
-                    found.append(_response(len(found) + 1, line, sent, before, results, least))
+                    miss = missed(before, sent, least=line.least or None, said=line.miss, renewed=renewed)
+                    found.append(_response(len(found) + 1, line, sent, miss, results))
                 before = sent
-            asked = ""
+            asked, renewed = "", False
     return tuple(found)
 
 
@@ -52,30 +56,30 @@ def _latest_before(session: Session, turn: int) -> int | None:
 def _sent(session: Session, k: int, reply: Replied, asked: str) -> Sent:
     """The request to which the line `k` is the reply; `asked` is when the person said what began it, "" for no one."""
     so_far = replace(session, lines=session.lines[:k])
-    conversation = messages(so_far)
-    begun = session.begun
+    conversation, prompt = messages(so_far), so_far.prompt
     blocks = [("C", (message.role, block)) for message in conversation for block in message.content]
-    names = begun.parts or ("B",) * len(begun.system)
-    system = [(name, text) for name, text in zip(names, begun.system, strict=True)]
+    system = zip(prompt.parts or ("B",) * len(prompt.system), prompt.system, strict=True)
     return Sent(
         model=reply.model,
-        parts=((TOOLS, begun.tools), *system, *blocks),
-        layers=scaled({**begun.layers, **conversation_tokens(conversation)}, reply.usage.prompt_total),
+        parts=((TOOLS, prompt.tools), *system, *blocks),
+        layers=scaled({**prompt.layers, **conversation_tokens(conversation)}, reply.usage.prompt_total),
         usage=reply.usage,
         cost_usd=reply.cost_usd,
         at=_seconds(asked or reply.at),
+        caching=reply.caching or Caching(()),
     )
 
 
-def _response(
-    call: int, line: Replied, sent: Sent, before: Sent | None, results: Mapping[str, Resulted], least: int | None
-) -> Response:
+def _response(call: int, line: Replied, sent: Sent, miss: Missed | None, results: Mapping[str, Resulted]) -> Response:
     uses = [block for block in line.content if isinstance(block, ToolUse)]
+    names = [name for name, _ in sent.parts if name != TOOLS]
+    marked = [names[end] for end in sent.caching.ends if end < len(names) and names[end] != "C"]
     measured = Measured(
         layers={name: tokens for name, tokens in sent.layers.items() if tokens > 0},
         tools=tuple(use.name[:64] for use in uses),
-        missed=missed(before, sent, least=least, said=line.miss),
+        missed=miss,
         whole=dict(_whole(uses, results)),
+        short=too_short(sent.layers, marked, line.least),
     )
     return Response(call, line.usage, line.cost_usd, line.model, line.at, measured=measured)
 

@@ -20,12 +20,9 @@ READERS = frozenset({"read_card", "read_input", "search"})
 Line = Mapping[str, object]
 
 
-def responses(lines: Sequence[Line], least: int | None = None) -> tuple[Response, ...]:
-    """What was asked and paid in a transcript, in order; replies that were used again are none of it.
-
-    `least` as `missed` has it.
-    """
-    talk = _Talk(lines[0] if lines else {}, least)
+def responses(lines: Sequence[Line]) -> tuple[Response, ...]:
+    """What was asked and paid in a transcript, in order; replies that were used again are none of it."""
+    talk = _Talk(lines[0] if lines else {})
     found: list[Response] = []
     for line in lines:
         match line:
@@ -47,10 +44,9 @@ def responses(lines: Sequence[Line], least: int | None = None) -> tuple[Response
 class _Talk:
     """A conversation as it grows, with the tokens of its layers."""
 
-    def __init__(self, first: Line, least: int | None) -> None:
+    def __init__(self, first: Line) -> None:
         system, tools = first.get("system"), first.get("tools")
         texts = tuple(map(str, system)) if isinstance(system, list) else ()
-        self._least = least
         self._layers = dict(_prefix_layers(texts, json.dumps(tools, sort_keys=True)))
         self._parts: list[tuple[str, object]] = [(TOOLS, tools), *((layer_of(text), text) for text in texts)]
         self._readers: set[str] = set()
@@ -74,7 +70,7 @@ class _Talk:
             cost_usd=reply.cost_usd,
             at=_seconds(at),
         )
-        miss = missed(self._before, sent, least=self._least, said=reply.miss)
+        miss = missed(self._before, sent, least=reply.least or None, said=reply.miss)
         self._before = sent
         self._add(reply.message)
         layers = {name: tokens for name, tokens in sent.layers.items() if tokens > 0}

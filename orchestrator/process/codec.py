@@ -21,6 +21,7 @@ TYPES: Mapping[str, str] = {
     "DecisionResult": "onepen.orchestrator.decision",
     "DelegateResult": "onepen.orchestrator.results",
     "DraftView": "onepen.orchestrator.results",
+    "Missed": "onepen.orchestrator.meter.measured",
     "PruneResult": "onepen.orchestrator.pruned",
     "PrunedKind": "onepen.orchestrator.pruned",
     "RenameResult": "onepen.orchestrator.kept",

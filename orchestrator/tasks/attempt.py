@@ -108,6 +108,7 @@ class Attempt:
             agent=self._definition.id,
             turns=assignment.limits.turns,
             stored=before.replies,
+            clock=self._clock,
         )
         self._workshop.roster.costs(self._dossier.task, lambda: conversation.spent.cost_usd)
         place = None

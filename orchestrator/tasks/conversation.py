@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from ...memory.clock import Clock
 from ...subagents.host import RequestRefused
 from ...subagents.messages import Message, ToolResult, block_dict, message_dict, parse_blocks, parse_message, told_apart
 from ...subagents.model import LostCall, ModelReply, ModelRequest, OnLost, Shas, ToolSpec
@@ -43,8 +44,9 @@ class Conversation:
     """One attempt's conversation with a model, asked through `ask`.
 
     `stored` maps the hash of a request to the reply that an earlier attempt of the task got for it: that reply is used
-    again and not paid again. `spent` counts what was asked in this attempt only, lost calls included; `refusal` is
-    what the model said when it refused to go on ("" for nothing), None as long as it didn't.
+    again and not paid again. With a `clock` each reply is stored with its time. `spent` counts what was asked in this
+    attempt only, lost calls included; `refusal` is what the model said when it refused to go on ("" for nothing), None
+    as long as it didn't.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Conversation:
         turns: int,
         max_tokens: int = MAX_TOKENS,
         stored: Mapping[str, ModelReply] | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._path = path
         self._ask = ask
@@ -65,6 +68,7 @@ class Conversation:
         self._turns = turns
         self._max_tokens = max_tokens
         self._stored = stored or {}
+        self._clock = clock
         self._messages: list[Message] = []
         self._shas: Shas | None = None
         self.replies = 0
@@ -95,7 +99,8 @@ class Conversation:
         self._messages = list(request.messages)
         known = self._stored.get(sha)
         answer = known if known is not None else _whole(await self._ask(request, self._lost), self._messages)
-        line = {"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer)}
+        at = {} if self._clock is None else {"at": self._clock.now().isoformat(timespec="seconds")}
+        line = {"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer), **at}
         await append_aside(self._path, rendered(line))
         self._open = False
         if known is None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from ...memory.exam.records import is_record
 from ...memory.fence import inside
 from ...subagents.messages import BadMessage, Message, block_dict, parse_blocks, parse_message
-from ...subagents.model import LostCall, ModelReply, Usage
+from ...subagents.model import LostCall, Miss, ModelReply, Usage
 
 VERSION = 1
 INPUTS = "inputs/"
@@ -168,6 +168,9 @@ def reply_dict(reply: ModelReply) -> dict[str, object]:
         "cost_usd": reply.cost_usd,
         "model": reply.model,
         **({"details": reply.details} if reply.details else {}),
+        **({"id": reply.id} if reply.id else {}),
+        **({"miss": vars(reply.miss)} if reply.miss is not None else {}),
+        **({"least": reply.least} if reply.least else {}),
     }
 
 
@@ -184,10 +187,27 @@ def reply_of(line: Mapping[str, object]) -> ModelReply | None:
             "model": str(model),
         }:
             try:
-                details = str(line.get("details", ""))
-                return ModelReply(parse_blocks(content), stop_reason, _usage_of(usage), model, _cost_of(line), details)
+                return ModelReply(
+                    parse_blocks(content),
+                    stop_reason,
+                    _usage_of(usage),
+                    model,
+                    _cost_of(line),
+                    str(line.get("details", "")),
+                    id=str(line.get("id", "")),
+                    miss=_miss_of(line.get("miss")),
+                    least=least if isinstance(least := line.get("least"), int) else 0,
+                )
             except (BadMessage, TypeError):
                 return None
+    return None
+
+
+def _miss_of(stored: object) -> Miss | None:
+    match stored:
+        case {"reason": str(reason), **more}:
+            tokens = more.get("tokens")
+            return Miss(reason, tokens if isinstance(tokens, int) else None)
     return None
 
 

@@ -1,11 +1,12 @@
 """A line for each response of a chat's turn; each once, whatever ends the process."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from onepen.orchestrator.chat.booking import book_turn, booked
-from onepen.orchestrator.chat.lines import Ended
+from onepen.orchestrator.chat.lines import Ended, Renewed, Replied
 from onepen.orchestrator.chat.store import Chats
 from onepen.subagents.model import LostCall, ModelReply, ModelRequest, OnLost, Usage
 from onepen.testing.parlour import Parlour, says
@@ -117,3 +118,48 @@ def test_booking_looks_at_no_month_before_the_chat_began(parlour: Parlour) -> No
     log.rename(log.with_name("usage-2026-10.jsonl"))
     told(parlour, chat, 1, again=True)
     assert len(lines_of(parlour)) == 1
+
+
+def test_after_a_renewal_what_is_sent_anew_is_no_miss_but_told(parlour: Parlour) -> None:
+    """Index, synthesis and conversation begin anew, and that is the one response that writes them again."""
+    chat = parlour.turn("Look", says("Yes.", usage=FIRST)).session
+    chats = Chats(parlour.view.workspace.house)
+    session, _ = chats.load(chat)
+    begun = session.begun
+    system = (*begun.system[:-1], "(What happened lately.)\nThe kiln was fired.\n")
+    chats.add(
+        session,
+        Renewed(
+            at=begun.at,
+            model=begun.model,
+            system=system,
+            tools=begun.tools,
+            layers=begun.layers,
+            max_tokens=begun.max_tokens,
+            parts=begun.parts,
+            first=2,
+            why="it was time",
+        ),
+    )
+    for words, usage in (("Again", ANEW), ("And again", ANEW)):
+        parlour.turn(words, says("Yes.", usage=usage), session=chat)
+    for turn in (1, 2, 3):
+        told(parlour, chat, turn)
+    missed = [line.get("missed", {}) for line in lines_of(parlour)]
+    assert [one.get("cause") for one in missed] == [None, "renewed", "gone"]  # type: ignore[attr-defined]
+
+
+def test_marks_that_stand_too_early_for_the_model_are_named(parlour: Parlour) -> None:
+    """The life and the place of the marks are those that were asked for, and stand in the chat's file."""
+    long = replace(says("Yes.", usage=Usage(0, 9_000, 0, 5)), least=4_096)
+    short = replace(says("Yes.", usage=Usage(900, 0, 0, 5)), least=4_096)
+    chat = parlour.turn("Look", long).session
+    other = parlour.turn("Look", short).session
+    told(parlour, chat, 1)
+    told(parlour, other, 1)
+    first, second = lines_of(parlour)
+    reply = next(line for line in parlour.lines(chat) if isinstance(line, Replied))
+    assert reply.caching == parlour.model.requests[0].caching and reply.least == 4_096
+    assert "missed" not in first
+    assert second["missed"] == {"layer": "B", "cause": "too short", "tokens": 0, "usd": None}
+    assert set(second["short"]) > set(first.get("short", ()))  # type: ignore[call-overload]
