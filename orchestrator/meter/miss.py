@@ -97,7 +97,7 @@ def _why(before: Sent, now: Sent, said: Miss | None, *, renewed: bool) -> Missed
         return Missed("B", "tools changed", after=after)
     # What stands before the change was read again, unless it was too late for that, too.
     early = other is None or LAYERS.index(unread) < LAYERS.index(_conversation(other))
-    if early and after is not None and after >= SECONDS[_life(now.caching, unread)]:
+    if early and after is not None and after >= SECONDS[_life(before.caching, unread)]:
         return Missed(unread, "expired", after=after)
     if other is not None:
         return Missed(_named(other) or unread, "changed", after=after)

@@ -60,10 +60,15 @@ def test_after_a_pause_longer_than_its_life_a_mark_has_expired() -> None:
     anew = Usage(cache_write=5_200)
     assert cause(missed(FIRST, later(anew, 400.0))) == ("B", "expired", 5_000, 400)
     assert cause(missed(FIRST, later(anew, 299.0))) == ("B", "gone", 5_000, 299)
+    hour = replace(FIRST, caching=HOUR)
     tail = Usage(cache_write=1_200, cache_read=4_000)
-    assert cause(missed(FIRST, later(tail, 400.0, caching=HOUR))) == ("C", "expired", 1_000, 400)
-    assert cause(missed(FIRST, later(anew, 400.0, caching=HOUR))) == ("B", "gone", 5_000, 400)
-    assert cause(missed(FIRST, later(anew, 3_600.0, caching=HOUR))) == ("B", "expired", 5_000, 3_600)
+    assert cause(missed(hour, later(tail, 400.0, caching=HOUR))) == ("C", "expired", 1_000, 400)
+    assert cause(missed(hour, later(anew, 400.0, caching=HOUR))) == ("B", "gone", 5_000, 400)
+    assert cause(missed(hour, later(anew, 3_600.0, caching=HOUR))) == ("B", "expired", 5_000, 3_600)
+
+
+def test_marks_that_live_longer_from_now_on_do_not_explain_away_that_the_old_ones_had_expired() -> None:
+    assert cause(missed(FIRST, later(Usage(cache_write=5_200), 400.0, caching=HOUR))) == ("B", "expired", 5_000, 400)
 
 
 def test_a_change_far_behind_does_not_explain_why_the_beginning_was_not_read() -> None:
