@@ -31,8 +31,8 @@ COMMANDS: Mapping[str, Path] = {
     "add research": Path((f"onepen add research 'Clay $MARK' --id clay --from text.md {FOR} --json",)),
     "delegate": Path(
         (
-            f"onepen delegate 'How hot, $MARK?' --input in-$ME.md {FOR} --model sonnet --json",
-            f"onepen delegate 'How hot is $MARK?' --input in-$ME.md {FOR} --model sonnet --review auto",
+            f"onepen delegate 'How hot, $MARK?' --input $ME/doc.md {FOR} --model sonnet --json",
+            f"onepen delegate 'How hot is $MARK?' --input $ME/doc.md {FOR} --model sonnet --review auto",
             f"onepen delegate 'What of the degrees of $MARK?' --answer {FOR} --model offline --json",
             f"onepen delegate 'Newsletter of $MARK' --agent writer --project kiln {FOR} --model sonnet",
             f"onepen delegate 'Slowly, $MARK' --answer --model sonnet --detach {FOR} --json",
@@ -163,6 +163,7 @@ def main_agent(x: str, draft: str) -> list[Call]:
         ("read_card", {"card": "kiln"}),
         ("read_card", {"card": "kiln/notes.txt"}),
         ("search_history", {"query": "degrees called hot early"}),
+        ("search_history", {"query": "OUTSIDE"}),
         ("search_history", {"query": "synthesis notes stray look", "where": ["cards", "log", "chat", "research"]}),
         ("list_drafts", {}),
         ("read_draft", {"id": draft}),
@@ -184,6 +185,7 @@ def sub_agent(x: str) -> list[Call]:
         *(("read_input", {"name": trick.format(x=x)}) for trick in TRICKS),
         ("read_card", {"card": "kiln"}),
         ("read_card", {"card": "MEMORY.md"}),
+        ("read_input", {"name": "doc.md"}),
         ("search", {"query": "degrees called early notes synthesis", "limit": 50}),
         ("propose_edit", {"card": f"../../{x}/projects/kiln", **edit}),
         ("run_command", {"command": "cat ../../*/projects/kiln.md"}),

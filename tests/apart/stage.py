@@ -26,6 +26,10 @@ NOTES = ("SOUL.md", "USER.md", "PERSONA.md", "OPS.md", "BRIEF.md", "MEMORY.md")
 HOUSE_NOTES = ("SOUL.md", "USER.md", "RULES.md", "OPS.md", "BRIEF.md", "MEMORY.md")
 
 
+OUTSIDE = "says the OUTSIDE"
+"""Words that stand in a document from elsewhere."""
+
+
 def mark(who: str) -> str:
     return f"{who.upper()}-77"
 
@@ -69,7 +73,8 @@ def begin(onepen: Warm, workspace: Path) -> None:
     onepen.ok("-C", str(workspace), "up")
     _fill(onepen, workspace, workspace, "house")
     for client in CLIENTS:
-        (onepen.home / f"in-{client}.md").write_text(f"The kiln of {mark(client)} fires at 1220 degrees.\n")
+        (onepen.home / client).mkdir()
+        (onepen.home / client / "doc.md").write_text(f"The kiln of {mark(client)} fires at 1220 degrees, {OUTSIDE}.\n")
         onepen.ok("-C", str(workspace), "add", "client", client.title(), "--id", client)
         _fill(onepen, workspace, workspace / "clients" / client, client, "--client", client)
 
@@ -109,7 +114,7 @@ def tell(onepen: Warm, api: MessagesApi, workspace: Path) -> Day:
                 day.lines.append(Line(client, command, text, _run(onepen, day, client, other, text)))
             for text in path.reaches if ours else ():
                 day.lines.append(Line(client, command, text, _run(onepen, day, client, other, text), reaches=True))
-        day.requests[client] = [seen.raw.decode() for seen in api.requests[before:]]
+        day.requests[client] = [seen.raw.decode() for seen in api.requests[before:] if seen.raw]
     onepen.ok("-C", str(workspace), "down", "--now")
     return day
 
@@ -164,7 +169,8 @@ class Curious:
 
     def _sub(self, x: str, asked: Asked) -> list[Mapping[str, object]]:
         told = _results(asked)
-        clay = {"name": "two.md", "title": "Clay", "text": "# Clay\n\n## Body\n\nIt is.\n"}
+        entry = {"section_id": "body", "summary": f"It was so, {OUTSIDE}.", "keywords": ["clay"]}
+        clay = {"name": "two.md", "title": "Clay", "text": f"## Body\n\nIt is so, {OUTSIDE}.\n", "index": [entry]}
         match asked.turn:
             case 1:
                 return [{"tool": tool, "input": given} for tool, given in sub_agent(x)]
@@ -173,7 +179,7 @@ class Curious:
                 return [
                     {"tool": "write_draft", "input": {"name": "one.md", "title": "All there is", "text": text}},
                     {"tool": "write_draft", "input": clay},
-                    {"tool": "edit_draft", "input": {"name": "two.md", "old_text": "It is.", "new_text": "It was."}},
+                    {"tool": "edit_draft", "input": {"name": "two.md", "old_text": "It is", "new_text": "It was"}},
                 ]
             case _:
                 return [{"tool": "report", "input": {"summary": "All of it.", "answer": told}}]

@@ -17,7 +17,7 @@ from onepen.subagents.toolbox.toolset import tools as sub_tools
 from onepen.testing.messages_api import MessagesApi
 from onepen.testing.warm import Warm
 from tests.apart.paths import ACROSS, COMMANDS, HOUSE, MAIN_TOOLS, OPERATIONS, SUB_TOOLS
-from tests.apart.stage import Curious, Day, begin, git, mark, tell, without_tricks
+from tests.apart.stage import OUTSIDE, Curious, Day, begin, git, mark, tell, without_tricks
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -120,3 +120,38 @@ def test_the_orchestrators_log_holds_nothing_of_anybody(day: Day) -> None:
     log = (day.workspace / ".onepen/orchestrator.log").read_text()
     assert "turn" in log and "delegate" in log
     assert [who for who in ("house", "acme", "bolt") if mark(who) in log] == []
+
+
+def test_of_the_house_a_prompt_gets_persona_rules_brief_and_registry_and_nothing_else(day: Day) -> None:
+    for raw in day.requests["acme"]:
+        (agent,) = _agents(raw)
+        system = json.dumps(json.loads(raw).get("system", ""))
+        of_the_house, own = (set(re.findall(f"{mark(who)} in ([A-Za-z.]+)", system)) for who in ("house", "acme"))
+        if agent == "main":
+            assert of_the_house == {"SOUL.md", "USER.md", "RULES.md", "OPS.md", "BRIEF.md"}
+            assert own == {"PERSONA.md", "USER.md", "OPS.md", "BRIEF.md", "MEMORY.md", "synthesis.md"}
+        else:
+            assert of_the_house == own == {"OPS.md", "BRIEF.md"}
+        assert ("agents/_index.md" in system) == (agent != "reviewer")
+        assert mark("house") not in re.sub(f"{mark('house')} in [A-Z]", "", system)
+
+
+_FENCE = re.compile(r"\[([0-9a-f]{16}) (?!end )[^\n]*\]\n.*?\n\[\1 end of [^\n]*\]", re.DOTALL)
+
+
+def test_what_came_from_outside_stands_between_fences_and_never_in_rules_or_persona(day: Day) -> None:
+    """Words of an input, on their way through a draft, a card, its index, the day log and a synthesis."""
+    seen: set[str] = set()
+    for raw in (raw for client in day.requests for raw in day.requests[client]):
+        body = json.loads(raw)
+        (agent,) = _agents(raw)
+        places = {f"system {k}": block["text"] for k, block in enumerate(body.get("system", ()))}
+        told = [block for m in body["messages"] if m["role"] == "user" for block in m["content"]]
+        places |= {f"{b['type']} {k}": str(b.get("text", b.get("content"))) for k, b in enumerate(told)}
+        for place, text in places.items():
+            if OUTSIDE in text:
+                seen.add(f"{agent} {place.split()[0]}")
+                assert OUTSIDE not in _FENCE.sub("", text), (agent, place, text)
+                assert (agent, place) not in {("main", "system 0"), ("main", "system 1")}
+                assert agent == "main" or place != "system 0"
+    assert seen >= {"main system", "main tool_result", "researcher tool_result", "researcher system", "reviewer text"}
