@@ -119,6 +119,7 @@ def size(number: int) -> str:
 def _client(shell: Shell, client: str, confirm: str | None, *, yes: bool, dry_run: bool) -> int:
     """Everything of a client, once its id was typed: --yes is no answer to that."""
     from ...memory.workspace import ClientRemoved
+    from .typed import forget
 
     hint = f"onepen prune --client {client} --confirm {client}"
     try:
@@ -127,6 +128,7 @@ def _client(shell: Shell, client: str, confirm: str | None, *, yes: bool, dry_ru
         if dry_run:
             raise
         result = shell.write(lambda pen: pen.remove_client(client))  # finishes what was broken off
+        forget(shell.service.workspace.settings.id, result.client)
         shell.notes(result.notices)
         shell.answer(result, lambda: f"Client {one_line(client)} was removed before; nothing of it is left.\n")
         return 0
@@ -140,6 +142,7 @@ def _client(shell: Shell, client: str, confirm: str | None, *, yes: bool, dry_ru
     if confirm != client:
         raise NeedsAnswer(f"{what}: {confirm!r} is not its id", hint=hint)
     result = shell.write(lambda pen: pen.remove_client(client))
+    forget(shell.service.workspace.settings.id, result.client)
     shell.notes(result.notices)
     shell.answer(result, lambda: _gone(result))
     return 0

@@ -66,7 +66,7 @@ def _over_there(
     shell: Shell, op: str, args: Mapping[str, object], place: Place, on_progress: "Progress"
 ) -> "DelegateResult":
     def work(remote: "Remote", setup: "Setup") -> "DelegateResult":
-        press = partial(tell_press, shell)
+        press = partial(tell_press, shell.note)
         return remote.work(op, args, setup, on_progress=on_progress, on_press=press, detach=place.detach)
 
     return handed_over(shell, work)
@@ -112,9 +112,9 @@ def _reached(shell: Shell) -> "tuple[Remote, Setup]":
     return Remote(link, shell.scope), setup
 
 
-def tell_press(shell: Shell, presses: int) -> None:
+def tell_press(note: Callable[[str], None], presses: int) -> None:
     """Says what a Ctrl-C that was handed on does."""
-    shell.note(_STOPPING if presses == 1 else _ENDING)
+    note(_STOPPING if presses == 1 else _ENDING)
 
 
 def _here(shell: Shell, op: str, args: Mapping[str, object], place: Place, on_progress: "Progress") -> "DelegateResult":
@@ -127,8 +127,16 @@ def _here(shell: Shell, op: str, args: Mapping[str, object], place: Place, on_pr
     return here(shell, work, rehearsed=place.dry_run)
 
 
-def here(shell: Shell, work: "Callable[[Service, StopSign], Awaitable[R]]", *, rehearsed: bool = False) -> R:
+def here(
+    shell: Shell,
+    work: "Callable[[Service, StopSign], Awaitable[R]]",
+    *,
+    rehearsed: bool = False,
+    note: Callable[[str], None] | None = None,
+) -> R:
     """What `work` comes to in this process, which is the orchestrator for as long as it takes.
+
+    `note` says what a Ctrl-C does.
 
     Raises Interrupted when the person pressed Ctrl-C once more after everything was told to stop.
     """
@@ -136,13 +144,18 @@ def here(shell: Shell, work: "Callable[[Service, StopSign], Awaitable[R]]", *, r
 
     if not rehearsed:
         shell.check_free()
-    result = anyio.run(_until_done, shell, work, rehearsed)
+    result = anyio.run(_until_done, shell, work, rehearsed, note or shell.note)
     if result is None:
         raise Interrupted
     return result
 
 
-async def _until_done(shell: Shell, work: "Callable[[Service, StopSign], Awaitable[R]]", rehearsed: bool) -> "R | None":
+async def _until_done(
+    shell: Shell,
+    work: "Callable[[Service, StopSign], Awaitable[R]]",
+    rehearsed: bool,
+    note: Callable[[str], None],
+) -> "R | None":
     """What the work came to; None when it was cut off."""
     import anyio
 
@@ -150,7 +163,7 @@ async def _until_done(shell: Shell, work: "Callable[[Service, StopSign], Awaitab
 
     stop, result = StopSign(), None
     async with anyio.create_task_group() as group:
-        group.start_soon(_heed, stop, shell.note, group)
+        group.start_soon(_heed, stop, note, group)
         if rehearsed:
             result = await work(shell.service, stop)
         else:

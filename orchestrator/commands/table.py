@@ -77,6 +77,10 @@ _TURN = (
     "usage: {input, cache_write, cache_read, output}, cost_usd, layers: {B, A, I, S, C, E}, calls, commits, drafts, "
     "model, seconds, dry_run}"
 )
+_CHATS = (
+    "{chats: [{session, client, begun, at, model, messages, first, last, answer, calls, usage: {input, cache_write, "
+    "cache_read, output}, cost_usd, unpriced_tokens, layers}], notices}"
+)
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
     "drafts_waiting, spend_today_usd, unpriced_tokens_today, sandbox, sandbox_gaps: [], clients, cards, "
@@ -180,8 +184,8 @@ ROWS: tuple[Row, ...] = (
         "chat",
         talking.chat,
         "Talk to the main agent: it reads memory, writes cards, and gives work to sub-agents.",
-        ("onepen chat", "onepen chat --resume", "onepen chat --resume 2026-11-29-k3x9abcd"),
-        _TURN,
+        ("onepen chat", "onepen chat --resume", "onepen chat --list", "onepen chat --resume 2026-11-29-k3x9abcd"),
+        f"{_TURN} for each message; --list {_CHATS}",
     ),
     Row(
         "delegate",

@@ -22,7 +22,8 @@ class Terminal:
     pipe that nothing is cut. `rows` is how many lines the screen on which questions are asked shows at once.
 
     `colour` holds for stdout and `live` (a line that is redrawn) for stderr; each only on a terminal that can do it.
-    `talks` says that stdout is a terminal, where an answer can be read while it comes in.
+    `talks` says that stdout is a terminal, where an answer can be read while it comes in; `edits` that a line which is
+    typed can be edited on the screen, in colour or not.
     """
 
     can_ask: bool
@@ -31,6 +32,7 @@ class Terminal:
     columns: int
     rows: int = 24
     talks: bool = False
+    edits: bool = False
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -75,4 +77,5 @@ def look(env: Mapping[str, str] = os.environ) -> Terminal:
         columns=_columns(env, sys.stdout),
         rows=_rows(sys.stderr),
         talks=_is_terminal(sys.stdout),
+        edits=moves and _is_terminal(sys.stdin) and _is_terminal(sys.stderr),
     )

@@ -8,7 +8,7 @@ import pytest
 
 from onepen.testing.program import Program
 
-HEAVY = {"anthropic", "pydantic_settings", "rich", "anyio", "structlog", "asyncio"}
+HEAVY = {"anthropic", "pydantic_settings", "prompt_toolkit", "rich", "anyio", "structlog", "asyncio"}
 HELP_ONLY = {"pydantic", "yaml", "filelock"}
 PARSERS = {"yaml", "frontmatter", "rapidfuzz", "snowballstemmer", "filelock", "onepen.staging.draft"}
 CHECK = """

@@ -16,6 +16,7 @@ from onepen.memory.index.index import parse_index
 from onepen.memory.settings import parse_settings
 from onepen.memory.text.daylog import parse_day
 from onepen.memory.text.document import parse_document
+from onepen.orchestrator.commands.slash import WORDS
 from onepen.orchestrator.settings.choice import ALIASES
 from onepen.orchestrator.settings.config import parse_config
 from onepen.staging.draft import Draft, parse_draft
@@ -52,6 +53,12 @@ def test_a_page_that_is_made_from_code_is_what_would_be_made_now(page: str) -> N
     assert len(pages) == 8
     path = f"reference/{page}.md"
     assert (DOCS / path).read_text(encoding="utf-8") == pages[path](), "run: make docs"
+
+
+def test_the_words_of_a_chat_are_those_that_there_are() -> None:
+    page = (DOCS / "how-to" / "chat.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\| `(/.*)` \| (.*) \|$", page, flags=re.MULTILINE)
+    assert told == [(word.usage, word.does) for word in WORDS]
 
 
 @dataclass(frozen=True)
