@@ -65,7 +65,7 @@ class Cashbook:
 
     def due(self, booked: Sequence[Booking], now: datetime, since: str = "") -> Lines:
         """The lines that are to be added, and to which files; none of those whose keys are there."""
-        there = {one.task: self._keys(one.task, since) for one in booked}
+        there = {task: self._keys(task, since) for task in {one.task for one in booked}}
         fresh = [one for one in booked if not {one.key, one.whole_key} & there[one.task]]
         fresh = [one for one in fresh if one.call or not any(key[:6] == one.key[:6] for key in there[one.task])]
         return lines_of(self._space, fresh, now)
