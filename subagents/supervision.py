@@ -1,10 +1,9 @@
 """One running worker, seen from the orchestrator: it answers requests, keeps the limits and says how it ended."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import inf
-from typing import TypeVar
 
 import anyio
 import anyio.to_thread
@@ -30,8 +29,6 @@ _PROGRESS = 200  # characters of what a worker says of its progress
 _SHARE = 20  # measuring takes a twentieth of the time at most, however much there is
 _PIECE = 100  # what each piece of noise counts besides its bytes: small ones cost us more than they say
 
-T = TypeVar("T")
-
 
 class _Flooded(Exception):
     """Raised when a worker printed more beside the wire than is borne."""
@@ -50,14 +47,14 @@ class Supervision:
         self._noise = 0
         self._refused_line: str | None = None
         self._time = anyio.CancelScope()
-        self._stop = anyio.Event()
+        self._talk = anyio.CancelScope()
         self._too_much: str | None = None
         self._stdout_read = anyio.Event()
         self._stderr_read = anyio.Event()
 
     def stop(self) -> None:
         """Ask for the end of the attempt; the worker gets a moment."""
-        self._stop.set()
+        self._talk.cancel()
 
     async def run(self) -> Ending:
         """Until the attempt is over and nothing of its worker is there; errors of the host pass through."""
@@ -87,10 +84,9 @@ class Supervision:
     async def _outcome(self) -> Outcome:
         self._time.deadline = anyio.current_time() + self._assignment.limits.seconds
         with self._time:
-            outcome = await self._until_stopped(self._converse)
-            if outcome is None:
-                return Stopped(0.0) if self._too_much is None else Flood(self._too_much)
-            return outcome
+            with self._talk:
+                return await self._converse()
+            return Stopped(0.0) if self._too_much is None else Flood(self._too_much)
         return TimedOut("time", 0.0)
 
     @contextmanager
@@ -102,20 +98,6 @@ class Supervision:
             yield
         finally:
             self._time.deadline = anyio.current_time() + left
-
-    async def _until_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
-        """What `work` comes to, or None if `stop` was called before."""
-        result: T | None = None
-        async with anyio.create_task_group() as group:
-
-            async def watch() -> None:
-                await self._stop.wait()
-                group.cancel_scope.cancel()
-
-            group.start_soon(watch)
-            result = await work()
-            group.cancel_scope.cancel()
-        return result
 
     async def _converse(self) -> Outcome:
         """Answer the worker until it has no more to say."""
@@ -232,7 +214,7 @@ class Supervision:
     def _cut(self, reason: str) -> None:
         """End the attempt, without the moment that a worker otherwise has."""
         self._too_much = self._too_much or reason
-        self._stop.set()
+        self.stop()
 
     async def _keep_stderr(self) -> None:
         printed, most = 0, self._assignment.limits.stderr_bytes
