@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from ..memory.exam.records import is_record
 from ..memory.guard import UnsafeFile, open_beneath
@@ -99,7 +100,13 @@ class Cashbook:
             _read_on(month, fd)
             places = month.places.get(task.encode(), ())
             lines = [os.pread(file.fileno(), length, begin) for begin, length in _pairs(places)]
-        yield from (booking for booking, _ in parse_bookings(b"\n".join(lines)) if booking.task == task)
+        yield from (booking for booking in _parsed(b"\n".join(lines)) if booking.task == task)
+
+
+@lru_cache(maxsize=256)
+def _parsed(lines: bytes) -> tuple[Booking, ...]:
+    """The bookings in lines; remembered, since a task's are asked for several times while it is at work."""
+    return tuple(booking for booking, _ in parse_bookings(lines))
 
 
 def _read_on(month: _Month, fd: int) -> None:

@@ -6,6 +6,7 @@ transcript. So are those of a review, and of a turn of a chat. A line that can't
 
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -192,8 +193,8 @@ def bookings_on(space: Space, day: date) -> Iterator[Booking]:
 def month_names(space: Space) -> tuple[str, ...]:
     """The names of a space's files of bookings, oldest first; none where logs/ leads away."""
     try:
-        folder = own(space, "logs")
-        return tuple(sorted(path.name for path in folder.iterdir() if _NAME.fullmatch(path.name)))
+        names = os.listdir(own(space, "logs"))  # noqa: PTH208
+        return tuple(sorted(name for name in names if _NAME.fullmatch(name)))
     except (LinkLeadsOut, FileNotFoundError, NotADirectoryError):
         return ()
 

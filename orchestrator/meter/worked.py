@@ -1,7 +1,7 @@
 """The responses of a worker's attempt, or of a review, measured from the transcript: told again, they are the same."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -9,7 +9,7 @@ from ...memory.tokens import estimate
 from ...subagents.messages import BadMessage, Block, Message, Opaque, Text, ToolResult, ToolUse, parse_message
 from ...subagents.model import ModelReply
 from ..chat.prompt import scaled
-from ..tasks.transcript import lost_of, reply_of
+from ..tasks.transcript import Spent, lost_of, reply_of
 from .measured import Measured
 from .miss import TOOLS, Sent, missed
 from .response import Response
@@ -39,6 +39,14 @@ def responses(lines: Sequence[Line]) -> tuple[Response, ...]:
             case _:
                 continue
     return tuple(found)
+
+
+def spent_on(found: Iterable[Response]) -> Spent:
+    """What was used and has to be paid for responses together."""
+    spent = Spent()
+    for one in found:
+        spent = spent.with_lost(one) if one.lost else spent.with_reply(one)
+    return spent
 
 
 class _Talk:

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..meter.response import Response
-from ..meter.worked import responses
+from ..meter.worked import responses, spent_on
 from ..review.judge import REVIEWER
 from ..usage import Booking
 from .dossier import Dossier
-from .transcript import Spent, read_transcript, spent_in
+from .transcript import Spent, read_transcript
 
 
 def attempt_bookings(dossier: Dossier, attempt: int, seconds: float, spent: Spent | None = None) -> Sequence[Booking]:
@@ -19,20 +19,22 @@ def attempt_bookings(dossier: Dossier, attempt: int, seconds: float, spent: Spen
     sheet = dossier.sheet
     lines = () if spent == Spent() else read_transcript(dossier.folder.transcript(attempt))
     whole = Booking(dossier.task, attempt, sheet.agent, sheet.model, Spent().usage, seconds=seconds)
-    told = spent_in(lines)
+    found = responses(lines)
+    told = spent_on(found)
     if spent is not None and spent != told:
         return (replace(whole, usage=spent.usage, cost_usd=spent.cost_usd, lost=spent.lost),)
-    return tuple(_each(whole, responses(lines))) if told != Spent() else (whole,)
+    return tuple(_each(whole, found)) if told != Spent() else (whole,)
 
 
 def review_bookings(dossier: Dossier, attempt: int) -> Iterator[Booking]:
     """What each review of an attempt's drafts cost, by its conversation."""
     for k in dossier.folder.reviews(attempt):
         lines = read_transcript(dossier.folder.review(attempt, k))
-        if spent_in(lines) != Spent():
+        found = responses(lines)
+        if spent_on(found) != Spent():
             model = str(lines[0].get("model", ""))
             whole = Booking(dossier.task, attempt, REVIEWER, model, Spent().usage, role="review", k=k)
-            yield from _each(whole, responses(lines))
+            yield from _each(whole, found)
 
 
 def _each(whole: Booking, found: Sequence[Response]) -> Iterator[Booking]:

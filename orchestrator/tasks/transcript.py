@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from ...memory.exam.records import is_record
 from ...memory.fence import inside
@@ -20,6 +21,7 @@ from ...subagents.messages import BadMessage, Message, block_dict, parse_blocks,
 from ...subagents.model import LostCall, Miss, ModelReply, Usage
 
 VERSION = 1
+_JSON = json.JSONEncoder(ensure_ascii=False)
 INPUTS = "inputs/"
 _FIRST = f'{{"v": {VERSION}, "kind": "prefix"'
 _PAGE = re.compile(r"([^\n]*), lines \d+-\d+ of \d+\n")
@@ -35,31 +37,30 @@ class Spent:
     cost_usd: float | None = 0.0
     lost: int = 0
 
-    def with_reply(self, reply: ModelReply) -> "Spent":
+    def with_reply(self, reply: "Paid") -> "Spent":
         return Spent(self.usage + reply.usage, _sum(self.cost_usd, reply.cost_usd), self.lost)
 
-    def with_lost(self, lost: LostCall) -> "Spent":
+    def with_lost(self, lost: "Paid") -> "Spent":
         return Spent(self.usage + lost.usage, _sum(self.cost_usd, lost.cost_usd), self.lost + 1)
+
+
+class Paid(Protocol):
+    """Whatever has to be paid."""
+
+    @property
+    def usage(self) -> Usage: ...
+
+    @property
+    def cost_usd(self) -> float | None: ...
 
 
 def _sum(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one + other
 
 
-def spent_in(lines: Iterable[Mapping[str, object]]) -> Spent:
-    """What was asked in a transcript, lost calls included; replies that were used again cost nothing."""
-    spent = Spent()
-    for line in lines:
-        if line.get("kind") == "reply" and line.get("reused") is False and (reply := reply_of(line)) is not None:
-            spent = spent.with_reply(reply)
-        elif line.get("kind") == "lost" and (lost := lost_of(line)) is not None:
-            spent = spent.with_lost(lost)
-    return spent
-
-
 def rendered(line: Mapping[str, object]) -> str:
     """A line as it is written, without the line end."""
-    return json.dumps({"v": VERSION, **line}, ensure_ascii=False)
+    return _JSON.encode({"v": VERSION, **line})
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from pathlib import Path
 import anyio
 import pytest
 
+from onepen.orchestrator.meter.worked import responses, spent_on
 from onepen.orchestrator.tasks.conversation import Conversation, Prefix, not_an_extension
 from onepen.orchestrator.tasks.stored import stored_replies
 from onepen.orchestrator.tasks.transcript import (
     Spent,
     is_whole,
     read_transcript,
-    spent_in,
     stored_messages,
     traces_in,
 )
@@ -56,7 +56,7 @@ def test_the_prefix_is_the_first_line_and_each_reply_is_stored(tmp_path: Path) -
     assert [line["kind"] for line in lines] == ["prefix", "request", "reply", "request", "reply"]
     assert (lines[0]["model"], lines[0]["system"], lines[0]["sha"]) == ("scripted", ["rules\n"], "f" * 64)
     assert stored_messages(path) == (TASK, first.message, result(first), second.message)
-    assert spent_in(lines) == one.spent == Spent(Usage(input=16, output=4))
+    assert spent_on(responses(lines)) == one.spent == Spent(Usage(input=16, output=4))
 
 
 def test_a_request_is_stored_before_the_model_is_asked(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_lost_calls_are_stored_and_count(tmp_path: Path) -> None:
     talk(one, TASK)
     lines = read_transcript(path)
     assert [line["kind"] for line in lines] == ["prefix", "request", "lost", "lost", "reply"]
-    assert one.spent == spent_in(lines) == Spent(Usage(input=20, output=3), 0.375, 2)
+    assert one.spent == spent_on(responses(lines)) == Spent(Usage(input=20, output=3), 0.375, 2)
     assert stored_replies([path]) == {str(lines[4]["request"]): said}
 
 
@@ -140,7 +140,7 @@ def test_one_call_without_a_known_price_makes_the_sum_unknown(tmp_path: Path) ->
     one = Conversation(tmp_path / "t.jsonl", ask, PREFIX, agent="researcher", turns=5)
     talk(one, TASK)
     talk(one, user(Text("and?")))
-    assert one.spent == spent_in(read_transcript(tmp_path / "t.jsonl")) == Spent(Usage(input=2), None)
+    assert one.spent == spent_on(responses(read_transcript(tmp_path / "t.jsonl"))) == Spent(Usage(input=2), None)
 
 
 def test_a_refusal_ends_a_conversation_and_is_not_used_again(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_later_attempt_uses_stored_replies_again_as_long_as_it_asks_the_same(t
     assert (model.requests, second.spent, second.reused) == ([], Spent(), 1)
     talk(second, result(reply))
     assert len(model.requests) == 1
-    assert spent_in(read_transcript(tmp_path / "2.jsonl")) == Spent(Usage(input=9, output=1))
+    assert spent_on(responses(read_transcript(tmp_path / "2.jsonl"))) == Spent(Usage(input=9, output=1))
     other = ScriptedModel(SCRIPT)
     talk(conversation(tmp_path / "3.jsonl", other, stored=stored), user(Text("# Task\n\nSomething else?")))
     assert len(other.requests) == 1
