@@ -56,12 +56,12 @@ async def append_aside(path: Path, line: str) -> None:
 
 
 async def append_in_turn(lines: Lines) -> None:
-    """The same for several files: each line is on the disk before the next one is written."""
+    """The same for several files: a file's lines are on the disk before one of the next file is written."""
     import anyio.to_thread
 
     def append() -> None:
-        for path, line in lines:
-            append_line(path, line)
+        for k, (path, line) in enumerate(lines, 1):
+            append_line(path, line, sync=k == len(lines) or lines[k][0] != path)
 
     if lines:
         await anyio.to_thread.run_sync(append)

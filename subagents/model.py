@@ -9,6 +9,8 @@ from typing import Literal, Protocol
 
 from .messages import Block, Message, ToolResult, message_dict
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
 
 @dataclass(frozen=True)
 class ToolSpec:
@@ -220,4 +222,4 @@ def canonical_sha(value: object) -> str:
 
 def canonical(value: object) -> str:
     """JSON's one canonical form: keys sorted, no blanks, ASCII."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _CANONICAL.encode(value)

@@ -182,8 +182,10 @@ def _gap(events: Iterable[Event], state: TaskState, highest: int) -> str:
 
 def place_attempt(dossier: Dossier, attempt: int) -> None:
     """Sees to it that nothing of an attempt that is to begin is a link already; raises LinkLeadsOut."""
-    for name in ("drafts", "work", "transcript.jsonl", "worker.log"):
-        own(dossier.space, f"staging/{dossier.task}/{attempt}/{name}")
+    here = f"staging/{dossier.task}/{attempt}"
+    if os.path.lexists(own(dossier.space, here)):
+        for name in ("drafts", "work", "transcript.jsonl", "worker.log"):
+            own(dossier.space, f"{here}/{name}")
 
 
 def task_ids(space: Space) -> tuple[TaskId, ...]:

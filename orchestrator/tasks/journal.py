@@ -11,6 +11,7 @@ ignores here: of two approvals the first stands.
 """
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -85,7 +86,7 @@ class Journal:
     def grown(self, size: int) -> bool:
         """Whether the file is longer than `size` bytes: somebody else has added to it."""
         try:
-            return self.path.stat(follow_symlinks=False).st_size > size
+            return os.lstat(self.path).st_size > size
         except OSError:
             return False
 
