@@ -31,6 +31,8 @@ INDEX_LEAST = 300
 REGISTRY_TOKENS = 400
 _DEFINITION = 400
 """What is kept free for the agent's own prompt, which stands behind the snapshot."""
+_ARCHIVED = 40
+"""What the line takes that counts the archived cards of an index in their place."""
 _WHOLE = "whole"
 
 
@@ -146,7 +148,7 @@ def index_budgets(indexes: Mapping[Shelf, bytes], room: int, most: int) -> dict[
 
 def _wanted(data: bytes, most: int) -> int:
     """How many tokens of an index are wanted; of a large one all, unseen: no byte is less than a fifth of a token."""
-    return most if len(data) > 5 * most else min(most, estimate(data.decode(errors="replace")))
+    return most if len(data) > 5 * most else min(most, estimate(data.decode(errors="replace")) + _ARCHIVED)
 
 
 def store(workspace: Workspace, snapshot: Snapshot) -> Path:

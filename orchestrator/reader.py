@@ -18,6 +18,7 @@ from .diagnosis import DoctorResult, Fixed
 from .errors import NoSuchDraft, NoSuchTask
 from .requests import SearchRequest
 from .results import (
+    ContextDiff,
     ContextResult,
     DraftsResult,
     DraftView,
@@ -144,14 +145,39 @@ class Reader:
         since, until = (day.isoformat() if day else None for day in (request.since, request.until))
         return SearchResult(request.text, since, until, tuple(hits[: request.limit]))
 
-    def context(self, client: str | None = None) -> ContextResult:
-        """The prompt's layers as a chat in this space would begin with them now."""
-        from ..memory.layers import layers
-        from ..subagents.toolbox.toolset import tool_tokens
-        from .chat.toolset import tools
+    def context(self, client: str | None = None, chat: str | None = None) -> ContextResult:
+        """What a chat in this space would send before the first words now or, with `chat`, what that one sends next.
 
-        space, today = self.workspace.space(client), self._clock.now().date()
-        return ContextResult(layers(self._view, space, today, tools=tool_tokens(tools())))
+        Raises NoSuchChat, AmbiguousId or ChatUnreadable.
+        """
+        from ..subagents.toolbox.toolset import tool_tokens
+        from .chat.store import Chats
+        from .loud import outgrown_lines
+        from .sent import begins, goes_on
+
+        space, now = self.workspace.space(client), self._clock.now()
+        if chat is None:
+            from .chat.toolset import tools
+
+            found, size = begins(self._view, space, now.date()), tool_tokens(tools())
+            return ContextResult(found.layers, None, found.tools, size, outgrown_lines(self._view, space, now.date()))
+        chats = Chats(space)
+        session, problems = chats.load(chats.find(chat))
+        found = goes_on(session, now)
+        return ContextResult(
+            found.layers, session.id, found.tools, tool_tokens(session.tools), tuple(map(str, problems))
+        )
+
+    def context_diff(self, client: str | None = None, chat: str = "last") -> ContextDiff:
+        """How a prompt that begins now differs from a chat's; raises NoSuchChat, AmbiguousId or ChatUnreadable."""
+        from .chat.store import Chats
+        from .sent import begins, difference, goes_on
+
+        space, now, chats = self.workspace.space(client), self._clock.now(), Chats(self.workspace.space(client))
+        session, _ = chats.load(chats.find(chat))
+        at = session.begun.at if session.renewed is None else session.renewed.at
+        before, after = goes_on(session, now), begins(self._view, space, now.date())
+        return ContextDiff(difference(session.id, at, before, after))
 
     def usage(
         self, client: str | None = None, *, by: "By" = "day", since: date | None = None, until: date | None = None

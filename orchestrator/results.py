@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from ..memory.layers import Layer
     from ..memory.recall.search import Hit
     from ..staging.finding import Finding
     from .mirror.standing import MirrorView
+    from .sent import Difference, SentLayer
 
 Json = Mapping[str, object]
 
@@ -385,9 +385,17 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class ContextResult:
-    """The answer of `context`: the prompt's layers, their files and estimated sizes."""
+    """The answer of `context`: the layers of a prompt, their files and estimated sizes.
 
-    layers: tuple[Layer, ...]
+    `chat` is the chat that goes on with them; None: one that would begin now. `tools` are the tools as they are sent,
+    `tool_tokens` stand in layer B. `notices` say what stands there in part.
+    """
+
+    layers: tuple[SentLayer, ...]
+    chat: str | None = None
+    tools: str = field(default="", repr=False)
+    tool_tokens: int = 0
+    notices: tuple[str, ...] = ()
 
     @property
     def total_tokens(self) -> int:
@@ -395,15 +403,57 @@ class ContextResult:
 
     def as_json(self) -> Json:
         return {
+            "chat": self.chat,
             "layers": [
                 {
                     "name": layer.name,
                     "tokens": layer.tokens,
                     "sha256": layer.sha256,
                     "mark": layer.mark,
-                    "files": [{"path": f.path, "tokens": f.tokens, "bytes": f.bytes} for f in layer.files],
+                    "life": layer.life,
+                    "bytes": len(layer.text.encode(errors="replace")),
+                    "files": [
+                        {
+                            "path": file.path,
+                            "tokens": file.tokens,
+                            "bytes": file.bytes,
+                            "sha256": file.sha256,
+                            "left_out": file.left_out,
+                            "units": file.units,
+                        }
+                        for file in layer.files
+                    ],
                 }
                 for layer in self.layers
             ],
+            "tool_tokens": self.tool_tokens,
             "total_tokens": self.total_tokens,
+            "notices": list(self.notices),
+        }
+
+
+@dataclass(frozen=True)
+class ContextDiff:
+    """The answer of `context --diff`: how a prompt that begins now differs from a chat's."""
+
+    difference: Difference
+
+    def as_json(self) -> Json:
+        found = self.difference
+        return {
+            "chat": found.chat,
+            "at": found.at,
+            "changes": [
+                {
+                    "name": one.name,
+                    "tokens_before": one.tokens[0],
+                    "tokens": one.tokens[1],
+                    "bytes_before": one.bytes[0],
+                    "bytes": one.bytes[1],
+                    "diff": one.diff,
+                }
+                for one in found.changes
+            ],
+            "rewritten_tokens": found.rewritten,
+            "base_tokens": round(found.base_tokens, 1),
         }

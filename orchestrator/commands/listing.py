@@ -1,4 +1,4 @@
-"""Lists as people read them: hits and layers."""
+"""Lists as people read them: hits, and what was committed."""
 
 import re
 from datetime import date
@@ -6,15 +6,10 @@ from typing import TYPE_CHECKING
 
 from .ink import ink
 from .terminal import Terminal
-from .text import excerpt, one_line, table, visible, wrap
+from .text import excerpt, one_line, visible, wrap
 
 if TYPE_CHECKING:
-    from ..results import CommitResult, ContextResult, SearchResult
-
-_LAYERS = (
-    "B: rules, A: who you are and for whom, I: indexes, S: what happened of late, C: the conversation; a model's cache "
-    "keeps what stands before a mark, so the layers that change least come first.\n"
-)
+    from ..results import CommitResult, SearchResult
 
 
 def hits(result: "SearchResult", terminal: Terminal, today: date) -> str:
@@ -40,16 +35,6 @@ def _range(since: str | None, until: str | None, today: str) -> str:
     if since is not None and since > today:
         return f"From {since} on, a day that is still to come (today is {today}):\n\n"
     return f"From {since or 'the beginning'} to {until or 'today'}:\n\n"
-
-
-def layers(result: "ContextResult", terminal: Terminal) -> str:
-    """Each layer with its files and their sizes in estimated tokens."""
-    rows = []
-    for layer in result.layers:
-        rows.append((layer.name, f"≈{layer.tokens:,}", "tokens, may end in a cache mark" if layer.mark else "tokens"))
-        rows.extend(("", f"≈{file.tokens:,}", one_line(file.path)) for file in layer.files)
-    total = ink(f"≈{result.total_tokens:,} tokens", "bold", terminal)
-    return table(rows, terminal.columns) + f"Together {total}.\n" + wrap(_LAYERS, terminal.columns, "")
 
 
 def committed(result: "CommitResult", what: str) -> str:

@@ -96,11 +96,35 @@ def search(
     return 0
 
 
-def context(shell: Shell) -> int:
-    from . import listing
+def context(
+    shell: Shell,
+    chat: Annotated[
+        str | None, typer.Argument(metavar="CHAT", help="A chat that goes on, or 'last'. [one that would begin now]")
+    ] = None,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show what has changed since CHAT's prompt was put together. [the last chat]")
+    ] = False,
+    layer: Annotated[
+        str | None,
+        typer.Option("--layer", metavar="NAME", help="Print one of B, A, I, S, C or tools exactly as it is sent."),
+    ] = None,
+) -> int:
+    from . import prompting
+    from .text import visible
 
-    result = shell.service.context(shell.client)
-    shell.answer(result, lambda: listing.layers(result, shell.terminal))
+    if diff and layer is not None:
+        raise BadText("--layer prints a layer as it is; leave out one of --diff and --layer")
+    if diff:
+        changed = shell.service.context_diff(shell.client, chat or "last")
+        shell.answer(changed, lambda: prompting.changed(changed, shell.terminal))
+        return 0
+    result = shell.service.context(shell.client, chat)
+    text = None if layer is None else prompting.text_of(result, layer)
+    if text is not None and not shell.common.json:
+        shell.answer(result, lambda: visible(text) if shell.terminal.talks else text)
+        return 0
+    shell.notes(result.notices)
+    shell.answer(result, lambda: prompting.layers(result, shell.terminal))
     return 0
 
 

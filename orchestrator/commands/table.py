@@ -272,9 +272,16 @@ ROWS: tuple[Row, ...] = (
     Row(
         "context",
         reading.context,
-        "Show what an agent starts with: layers, files and their sizes.",
-        ("onepen context", "onepen context --client acme --json"),
-        "{layers: [{name, tokens, sha256, mark, files: [{path, tokens, bytes}]}], total_tokens}",
+        "Show what is sent before your words: layers, files, their sizes, and what of them is left out.",
+        (
+            "onepen context",
+            "onepen context --layer I",
+            "onepen context --diff last",
+            "onepen context --client acme --json",
+        ),
+        "{chat, layers: [{name, tokens, sha256, mark, life, bytes, files: [{path, tokens, bytes, sha256, left_out, "
+        "units}]}], tool_tokens, total_tokens, notices}, with --diff {chat, at, changes: [{name, tokens_before, "
+        "tokens, bytes_before, bytes, diff}], rewritten_tokens, base_tokens}",
     ),
     Row(
         "history",
