@@ -12,6 +12,7 @@ TOKENS = 800
 """How many tokens (estimated) the rows of a note may have; those of the earlier commits are only counted."""
 _MOST = 20
 _LINES, _LINE = 4, 200
+_SHOWN = 3
 
 
 def latest(commits: Sequence[Commit]) -> str:
@@ -47,11 +48,7 @@ def news_since(commits: Sequence[Commit], session: Session, fences: Fences) -> s
 
     The renewal that this chat has begun from is no news: it stands in its prompt.
     """
-    new = [
-        commit
-        for commit in _since(commits, session)
-        if not _own(commit, session) and commit.id != session.prompt.synthesis
-    ]
+    new = _new(commits, session)
     if not new:
         return ""
     rows, left = list[str](), TOKENS
@@ -65,6 +62,29 @@ def news_since(commits: Sequence[Commit], session: Session, fences: Fences) -> s
     cut = [f"- … {more} earlier ones; search_history finds them"] if more > 0 else []
     told = fences.around("what was changed", "\n".join([*cut, *rows]))
     return f"(Changed in memory meanwhile, not by you:)\n{told}\n"
+
+
+def told_line(commits: Sequence[Commit], session: Session, edited: Sequence[str], prefix: str) -> str:
+    """For the person: of which files the agent is told that they were changed; "" for none.
+
+    Where there are cards among them, indexes and day logs are left out. `prefix` is the path of the chat's space.
+    """
+    every = [*(path for one in _new(commits, session) for path in one.paths), *edited]
+    cards = [path for path in every if not is_index(path) and not _is_day(path, prefix)]
+    paths = [path.removeprefix(prefix) for path in dict.fromkeys(cards or every)]
+    if not paths:
+        return ""
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return f"the agent is told what was changed meanwhile: {', '.join(paths[:_SHOWN])}{more}"
+
+
+def _is_day(path: str, prefix: str) -> bool:
+    return path.startswith(f"{prefix}memory/") and path != f"{prefix}memory/synthesis.md"
+
+
+def _new(commits: Sequence[Commit], session: Session) -> list[Commit]:
+    since = _since(commits, session)
+    return [one for one in since if not _own(one, session) and one.id != session.prompt.synthesis]
 
 
 def _index_lines(commit: Commit) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from .coverage import coverage, latest_synthesis
 from .edited import Edited, by_hand, edits_told, other_than
 from .house import House
 from .lines import Asked, Begun, Ended, Prompt, Renewed, Resulted
-from .news import latest, news_since, told_paths
+from .news import latest, news_since, told_line, told_paths
 from .prompt import MAIN, conversation_tokens
 from .renewal import first_kept, renewed_line
 from .session import Session, messages
@@ -121,7 +121,7 @@ class Talk:
         with self._answering(session.id):
             on_event(ChatBegun(session.id))
             session = self._renewed(self._repaired(session), line.name, on_event)
-            session = self._chats.add(session, self._asked(session, words, line.name))
+            session = self._chats.add(session, self._asked(session, words, line.name, on_event))
             turn = self._prepared(session, line.on_account_of(session), on_event, stop, request.model)
             over = await self._over(turn, line, started)
             secret = self._secret_in(words, session)
@@ -207,7 +207,7 @@ class Talk:
     def _standing(self, task: str) -> str:
         return find_task(self._house.view.workspace, task, self._house.clock).state.status
 
-    def _asked(self, session: Session, words: str, model: str) -> Asked:
+    def _asked(self, session: Session, words: str, model: str, on_event: OnEvent) -> Asked:
         """The person's message, with the time and what was changed since the agent was last told."""
         now, commits, space = self._house.clock.now(), self._house.commits(), self._house.space
         fences = fences_of(space.root)
@@ -215,6 +215,8 @@ class Talk:
         told = told_paths(commits, session)
         edited = [Edited(path, self._text(path)) for path in by_hand(seen, told)]
         notes = (news_since(commits, session, fences), edits_told(edited, session.prompt, fences, space.prefix))
+        if line := told_line(commits, session, [one.path for one in edited], space.prefix):
+            on_event(Notice(line))
         blocks: list[Block] = [Text(f"(It is {now:%A} {now.isoformat(sep=' ', timespec='minutes')}.)\n")]
         blocks += [Text(note) for note in notes if note]
         blocks.append(Text(words))

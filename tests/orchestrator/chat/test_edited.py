@@ -6,6 +6,7 @@ from onepen.memory.fence import PLAIN
 from onepen.orchestrator.chat.edited import TOKENS, Edited, edits_told, hash_of
 from onepen.orchestrator.chat.lines import Prompt
 from onepen.orchestrator.chat.prompt import sent_file
+from onepen.orchestrator.requests import Notice
 from onepen.subagents.model import Listener, ModelReply, ModelRequest, OnLost
 from onepen.testing.parlour import Parlour, says
 
@@ -106,3 +107,20 @@ def test_a_large_change_is_named_and_not_shown() -> None:
     assert "Many a line" not in large and "when the synthesis is renewed next" in large
     many = edits_told([Edited(f"projects/p{n}.md", "x") for n in range(50)], prompt, PLAIN, "")
     assert many.count("read it again") == 20 and "- … and 30 more files" in many
+
+
+def test_the_person_sees_one_line_of_what_the_agent_is_told(parlour: Parlour) -> None:
+    """Also of what commits changed; where there are no cards among it, of day logs."""
+    first = parlour.turn("What do we fire at?", says(READ), says("1200."))
+    parlour.service.log("called Ana")
+    parlour.turn("And?", says("Nothing."), session=first.session)
+    by_hand(parlour.root, "projects/kiln.md", "celadon", "tenmoku")
+    for title in ("A", "B", "C"):
+        parlour.service.add_project(title)
+    parlour.turn("And now?", says("Nothing."), session=first.session)
+    parlour.turn("Well?", says("Nothing."), session=first.session)
+    lines = [event.text for event in parlour.events if isinstance(event, Notice) and "the agent is told" in event.text]
+    assert lines == [
+        "the agent is told what was changed meanwhile: memory/2026-11-29.md",
+        "the agent is told what was changed meanwhile: projects/a.md, projects/b.md, projects/c.md and 1 more",
+    ]
