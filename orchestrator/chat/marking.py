@@ -8,9 +8,10 @@ for the layers before it. Which of them, is a question of who reads what is writ
 
 How long the marks live is a question of the pace: what lives five minutes is written for 1.25 of a plain token, what
 lives an hour for 2, and reading costs 0.1 and begins the life anew. So the calls of the last exchanges are looked at:
-how many came after more than five minutes, or more than an hour, how much stood before the conversation, in it, and was
-added by each. The lives are those that would have been the cheapest for them. The first exchange has no pace and takes
-the short life. docs/explanation/cache.md has the figures.
+how many came after more than five minutes, or more than an hour, how much stood before the conversation and in it, and
+how much each added. The lives are those that would have been the cheapest for them. A chat that begins has no pace of
+its own: its layers take that of the spaces, which share them, and its conversation the short life.
+docs/explanation/cache.md has the figures.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +44,7 @@ class Pace:
 
     `gaps` are the seconds from each call to the next. Tokens: `before` stand before the conversation, `conversation` in
     it, and a call adds about `growth`. `exchanges` is how many there were, `spaces` how many spaces talked lately, this
-    one among them.
+    one among them, and `pause` the seconds since any of them did (0: nobody knows).
     """
 
     gaps: tuple[float, ...] = ()
@@ -52,6 +53,7 @@ class Pace:
     growth: int = 400
     exchanges: int = 0
     spaces: int = 1
+    pause: float = 0.0
 
 
 FIRST = Pace()
@@ -80,6 +82,10 @@ def ends(parts: Sequence[str], spaces: int = 1) -> tuple[int, ...]:
 
 def lives(pace: Pace) -> tuple[Life, Life]:
     """The lives of the marks before the conversation, and of those in it, that are the cheapest for a pace."""
+    if not pace.gaps:
+        # Each space's turn comes again when all others had theirs.
+        slow = SECONDS["5m"] <= pace.pause * pace.spaces < SECONDS["1h"]
+        return ("1h" if slow else "5m"), "5m"
     return min(_LIVES, key=lambda pair: cost(pace, *pair))
 
 
@@ -101,7 +107,7 @@ def _kept(pace: Pace, life: Life, renewal: float) -> float:
     return anew * _PRICE[life] + (1 - anew) * READ
 
 
-def pace_of(lines: Iterable[Line], before: int, now: datetime, spaces: int = 1) -> Pace:
+def pace_of(lines: Iterable[Line], before: int, now: datetime, spaces: int = 1, pause: float = 0.0) -> Pace:
     """The pace of a chat with these lines, which asks its model now; `before` are the tokens before the conversation.
 
     A reply is taken for the moment of its call, since the call before it was made in the same turn, or long ago.
@@ -111,7 +117,7 @@ def pace_of(lines: Iterable[Line], before: int, now: datetime, spaces: int = 1) 
     lately = every[asked[-EXCHANGES - 1] :] if len(asked) > EXCHANGES else every
     replies = [line for line in lately if isinstance(line, Replied)]
     if not replies:
-        return Pace(before=before, spaces=spaces)
+        return Pace(before=before, spaces=max(1, spaces), pause=pause)
     moments = [moment for line in replies if (moment := _moment(line))]
     prompts = [line.usage.prompt_total for line in replies]
     grown = [after - earlier for earlier, after in pairwise(prompts) if after > earlier]
@@ -122,6 +128,7 @@ def pace_of(lines: Iterable[Line], before: int, now: datetime, spaces: int = 1) 
         growth=round(sum(grown) / len(grown)) if grown else FIRST.growth,
         exchanges=sum(1 for line in lately if isinstance(line, Asked)),
         spaces=max(1, spaces),
+        pause=pause,
     )
 
 

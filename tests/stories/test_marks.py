@@ -81,8 +81,9 @@ def test_no_request_has_more_than_four_and_they_stand_at_the_ends_of_layers(
         )
         assert [seen.status for seen in api.requests] == [200] * len(api.requests)
         chat = api.asked[: 2 * (ROUNDS + 1) + 1]
-        assert {tuple(placed(seen)) for seen in chat} == {("system.0", "system.1", "system.2", "end")}
-        assert ["All else is new." in seen.body["system"][2]["text"] for seen in chat] == [False] * (ROUNDS + 2) + [
+        a, i, s = "system.1", "system.2", "system.3"
+        assert {tuple(placed(seen)) for seen in chat} == {(a, i, s, "end")}, "the rules are covered by the persona's"
+        assert ["All else is new." in seen.body["system"][3]["text"] for seen in chat] == [False] * (ROUNDS + 2) + [
             True
         ] * (ROUNDS + 1), "a chat keeps the layers that it began with"
         others = api.asked[len(chat) :]
