@@ -1,8 +1,9 @@
 """What model calls cost, summed up by day, layer, model, agent or client, from the usage logs; nothing else is read."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
@@ -65,8 +66,9 @@ class UsageRow:
 class UsageResult:
     """The answer of `usage`: rows and their sum; `since` and `until` are the days as understood, None for no bound.
 
-    `layers` are the tokens of all prompts by layer. `problems` are lines that can't be read, so that what they cost is
-    in no sum; `advice` is what costs more than it has to, each with its figures and what to do.
+    `layers` are the tokens of all prompts by layer; `short` says in how many responses a layer's mark was too short to
+    be cached by itself. `problems` are lines that can't be read, so that what they cost is in no sum; `advice` is what
+    costs more than it has to, each with its figures and what to do.
     """
 
     by: By
@@ -76,6 +78,7 @@ class UsageResult:
     rows: tuple[UsageRow, ...]
     totals: UsageRow
     layers: Mapping[str, int] = field(default_factory=dict)
+    short: Mapping[str, int] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
 
@@ -93,19 +96,50 @@ class UsageResult:
             "rows": [row.as_json() for row in self.rows],
             "totals": self.totals.as_json(),
             "layers": dict(self.layers),
+            "short": dict(self.short),
             "warnings": list(self.warnings),
         }
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """What of a line is counted in one row."""
+@dataclass
+class _Sum:
+    """One row while it is summed up; `costs` are the known ones, `keys` the attempts, reviews and turns."""
 
-    entry: Entry
-    usage: Usage
-    cost_usd: float | None
-    first: bool = True
-    """Whether the line's seconds and lost calls are counted with it."""
+    usage: Usage = field(default_factory=Usage)
+    unpriced: int = 0
+    lost: int = 0
+    responses: int = 0
+    costs: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    keys: set[tuple[object, ...]] = field(default_factory=set)
+
+    def add(self, entry: Entry, usage: Usage, cost_usd: float | None, *, first: bool = True) -> None:
+        """Takes in what of a line belongs to this row; what stands once in a line is counted with its `first`."""
+        self.usage = self.usage + usage
+        if cost_usd is None:
+            self.unpriced += usage.prompt_total + usage.output
+        else:
+            self.costs.append(cost_usd)
+        self.keys.add(entry.key)
+        self.responses += not entry.booking.lost
+        if first:
+            self.lost += entry.booking.lost
+            self.seconds.append(entry.booking.seconds)
+
+    def row(self, name: str) -> UsageRow:
+        u = self.usage
+        return UsageRow(
+            name=name,
+            bookings=len(self.keys),
+            usage=UsageTotals(u.input, u.cache_write, u.cache_read, u.output),
+            # In the end a sum of money that was paid in parts is told to the millionth of a cent.
+            cost_usd=round(math.fsum(self.costs), 8) if self.costs or not self.keys else None,
+            unpriced_tokens=self.unpriced,
+            lost_calls=self.lost,
+            seconds=math.fsum(self.seconds),
+            responses=self.responses,
+            base_tokens=round(base(u)),
+        )
 
 
 def tally(
@@ -120,11 +154,15 @@ def tally(
         for booking, time in bookings(space, lambda month: _may_hold(month, first, last)):
             if (first is None or time[:10] >= first) and (last is None or time[:10] <= last):
                 entries.append(Entry(space.client, booking, time))
-    found: dict[str, list[_Piece]] = {}
+    found: dict[str, _Sum] = {}
+    together = _Sum()
     for entry in entries:
-        for name, piece in _layered(entry) if by == "layer" else ((_NAMES[by](entry), _whole(entry)),):
-            found.setdefault(name, []).append(piece)
-    rows = [_row(name, pieces) for name, pieces in found.items()]
+        together.add(entry, entry.booking.usage, entry.booking.cost_usd)
+        if by == "layer":
+            _add_layers(found, entry)
+        else:
+            found.setdefault(_NAMES[by](entry), _Sum()).add(entry, entry.booking.usage, entry.booking.cost_usd)
+    rows = [one.row(name) for name, one in found.items()]
     rows.sort(key=_ORDERS.get(by, _by_cost))
     return UsageResult(
         by,
@@ -132,8 +170,9 @@ def tally(
         last,
         client,
         tuple(rows),
-        _row("together", [_whole(entry) for entry in entries]),
+        together.row("together"),
         _layers(entries),
+        Counter(layer for entry in entries for layer in entry.booking.measured.short),
         tuple(wrong),
         advice(entries),
     )
@@ -147,22 +186,14 @@ _NAMES: Mapping[By, Callable[[Entry], str]] = {
 }
 
 
-def _whole(entry: Entry) -> _Piece:
-    return _Piece(entry, entry.booking.usage, entry.booking.cost_usd)
-
-
-def _layered(entry: Entry) -> Iterator[tuple[str, _Piece]]:
-    """A line's counters by layer, and its words; what that cost is shared out by what each kind of token costs."""
-    booking = entry.booking
-    parts = spread(booking.measured.layers, booking.usage)
-    words = Usage(output=booking.usage.output)
-    if not parts:
-        prompt = Usage(*vars(booking.usage).values())
-        parts = {UNKNOWN: Usage(prompt.input, prompt.cache_write, prompt.cache_read, 0, prompt.cache_write_1h)}
+def _add_layers(found: dict[str, _Sum], entry: Entry) -> None:
+    """A line's counters by layer, and its words; what it cost is shared out by what each kind of token costs."""
+    whole, cost = entry.booking.usage, entry.booking.cost_usd
+    words = Usage(output=whole.output)
+    parts = spread(entry.booking.measured.layers, whole) or {UNKNOWN: replace(whole, output=0)}
     for k, (name, usage) in enumerate(parts.items()):
-        cost = usd_of(prompt_base(usage), booking.usage, booking.cost_usd)
-        yield name, _Piece(entry, usage, cost, first=not k)
-    yield ANSWERS, _Piece(entry, words, usd_of(OUTPUT * words.output, booking.usage, booking.cost_usd), first=False)
+        found.setdefault(name, _Sum()).add(entry, usage, usd_of(prompt_base(usage), whole, cost), first=not k)
+    found.setdefault(ANSWERS, _Sum()).add(entry, words, usd_of(OUTPUT * words.output, whole, cost), first=False)
 
 
 def _layers(entries: Iterable[Entry]) -> Mapping[str, int]:
@@ -177,30 +208,6 @@ def _may_hold(name: str, first: str | None, last: str | None) -> bool:
     """Whether a month's file ("usage-2026-11.jsonl") may hold days of the range."""
     month = name.removeprefix("usage-").removesuffix(".jsonl")
     return (first is None or month >= first[:7]) and (last is None or month <= last[:7])
-
-
-def _row(name: str, pieces: list[_Piece]) -> UsageRow:
-    usage = UsageTotals(
-        sum(p.usage.input for p in pieces),
-        sum(p.usage.cache_write for p in pieces),
-        sum(p.usage.cache_read for p in pieces),
-        sum(p.usage.output for p in pieces),
-    )
-    known = [p.cost_usd for p in pieces if p.cost_usd is not None]
-    unpriced = [p.usage for p in pieces if p.cost_usd is None]
-    counted = [p.entry.booking for p in pieces if p.first]
-    return UsageRow(
-        name=name,
-        bookings=len({(p.entry.client, *p.entry.booking.whole_key) for p in pieces}),
-        usage=usage,
-        # In the end a sum of money that was paid in parts is told to the millionth of a cent.
-        cost_usd=round(math.fsum(known), 8) if known or not pieces else None,
-        unpriced_tokens=sum(u.prompt_total + u.output for u in unpriced),
-        lost_calls=sum(b.lost for b in counted),
-        seconds=math.fsum(b.seconds for b in counted),
-        responses=sum(1 for p in pieces if not p.entry.booking.lost),
-        base_tokens=round(math.fsum(base(p.usage) for p in pieces)),
-    )
 
 
 def _by_name(row: UsageRow) -> tuple[object, ...]:

@@ -73,6 +73,9 @@ def _cached(result: "UsageResult", terminal: Terminal) -> Iterator[str]:
     if result.by == "layer":
         words = "tokens of layers are estimates, scaled to the server's counts; cost is shared out by kind of token"
         yield wrap(f"{words}\n", terminal.columns)
+        short = ", ".join(f"{layer} in {count(n, 'response')}" for layer, n in sorted(result.short.items()))
+        words = f"marks that were too short for the model, so that a later one covered them: {short}"
+        yield wrap(f"{words}\n", terminal.columns) if short else ""
 
 
 def _charted(result: "UsageResult", terminal: Terminal) -> Iterator[str]:

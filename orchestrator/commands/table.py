@@ -75,7 +75,7 @@ _DECISIONS = (
 _TURN = (
     "{session, turn, answer, stop_reason, sources: [path:line], tools: [name], "
     "usage: {input, cache_write, cache_read, output}, cost_usd, layers: {B, A, I, S, C, E}, calls, commits, drafts, "
-    "model, seconds, dry_run}"
+    "model, seconds, missed: [{layer, cause, tokens, usd, after?, said?}], dry_run}"
 )
 _CHATS = (
     "{chats: [{session, client, begun, at, model, messages, first, last, answer, calls, usage: {input, cache_write, "
@@ -92,8 +92,14 @@ _WATCHED = (
     "cost_usd}], waiting, left: [{task, agent, client, status, reason}]"
 )
 
-_ROW = "name, bookings, input, cache_write, cache_read, output, cost_usd, unpriced_tokens, lost_calls, seconds"
-_USAGE = f"{{by, since, until, client, rows: [{{{_ROW}}}], totals: {{{_ROW}}}, layers: {{}}, warnings: []}}"
+_ROW = (
+    "name, bookings, responses, input, cache_write, cache_read, output, base_tokens, cost_usd, unpriced_tokens, "
+    "lost_calls, seconds"
+)
+_USAGE = (
+    f"{{by, since, until, client, rows: [{{{_ROW}}}], totals: {{{_ROW}}}, layers: {{B, A, I, S, C, E}}, "
+    "short: {LAYER: responses}, warnings: [text]}"
+)
 _CONFIG = (
     "{config, exists, workspace, works: [{client, model, profile, problem}], profiles: [{name, base_url, credential, "
     "usable, lacks, model, aliases, local, prices}], clients: {CLIENT: PROFILE}, caps: [{name, value, source}], "
@@ -334,8 +340,13 @@ ROWS: tuple[Row, ...] = (
     Row(
         "usage",
         configuring.usage,
-        "Sum up what model calls used and cost, by day, model, agent or client.",
-        ("onepen usage", "onepen usage --by model --since 2026-11-01", "onepen usage --client acme --json"),
+        "Sum up what model calls used and cost, by day, layer, model, agent or client, and say what to look at.",
+        (
+            "onepen usage",
+            "onepen usage --by layer",
+            "onepen usage --by model --since 2026-11-01",
+            "onepen usage --client acme --json",
+        ),
         _USAGE,
     ),
     Row(

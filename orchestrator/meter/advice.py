@@ -10,7 +10,7 @@ from statistics import median
 
 from .entry import Entry
 from .measured import Cause, Missed
-from .rates import READ, WRITE, base, usd_of
+from .rates import READ, WRITE, usd_of
 
 FEW = 3
 """How often something has to happen to be a pattern."""
@@ -39,7 +39,7 @@ class _Miss:
 
 def advice(entries: Sequence[Entry]) -> tuple[str, ...]:
     """The lines, what costs most first; () where all is well."""
-    spent = sum(base(entry.booking.usage) for entry in entries)
+    spent = sum(entry.base for entry in entries)
     misses = [_Miss(entry, entry.booking.measured.missed) for entry in entries if entry.booking.measured.missed]
     found: list[tuple[float, str]] = []
     for pattern in _PATTERNS:
@@ -157,13 +157,13 @@ def _dear(entries: Sequence[Entry], misses: Sequence[_Miss]) -> _Found:
                 f"{last.usage.prompt_total:,} tokens (onepen chat --resume {chat}, then /renew; or onepen chat for a "
                 "new one)"
             )
-            yield sum(base(entry.booking.usage) for entry in answers), line
+            yield sum(entry.base for entry in answers), line
 
 
 def _reviews(entries: Sequence[Entry], misses: Sequence[_Miss]) -> _Found:
     reviews = [entry for entry in entries if entry.booking.role == "review"]
-    spent = sum(base(entry.booking.usage) for entry in entries if not entry.booking.chat)
-    paid = sum(base(entry.booking.usage) for entry in reviews)
+    spent = sum(entry.base for entry in entries if not entry.booking.chat)
+    paid = sum(entry.base for entry in reviews)
     if len(reviews) >= FEW and paid >= REVIEWS * spent:
         cost = _money(entry.booking.cost_usd for entry in reviews)
         line = (
