@@ -72,6 +72,7 @@ def new_synthesis(
     before: str | None,
     why: str,
     who: str,
+    key: str,
     task: str | None,
     sources: tuple[str, ...],
 ) -> Change:
@@ -82,6 +83,7 @@ def new_synthesis(
         who=who,
         puts=(Put(SYNTHESIS, text.encode(), before),),
         log=tuple(log),
+        key=key,
         agent=who.partition(":")[2],
         task=task,
         sources=sources,

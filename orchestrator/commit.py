@@ -344,16 +344,16 @@ class Scribe:
         before: str | None,
         why: str,
         who: str,
+        key: str,
         task: str | None,
         sources: tuple[str, ...],
-    ) -> Commit:
-        """The synthesis begun anew, in one commit with what goes into the day log.
+    ) -> Written:
+        """The synthesis begun anew, in one commit with what goes into the day log; once for a key.
 
         Raises PutRefused where it is no longer what it was made from (`before`, a hash), SecretRefused or BadLogText.
         """
-        return self._commit(
-            new_synthesis(space, text, log, before=before, why=why, who=who, task=task, sources=sources)
-        )
+        change = new_synthesis(space, text, log, before=before, why=why, who=who, key=key, task=task, sources=sources)
+        return self._once(space, change)
 
     def list_agent(self, agent: AgentId, description: str, who: str) -> Commit:
         """The block of an agent in the registry, for a definition that was put there by hand."""

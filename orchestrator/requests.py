@@ -39,6 +39,7 @@ class DelegateRequest:
     `budget_usd` is for each task, `allow_secret` the person's word that no text holds a secret. `review` None: a
     person, unless they allowed the workspace's wish for another; `model` None: the person's own default. `external`
     says that the words of the task may come from outside: the main agent gave it away after reading such text.
+    `papers` are further inputs, as texts with their names (`said.md`).
     """
 
     texts: tuple[str, ...]
@@ -55,6 +56,7 @@ class DelegateRequest:
     budget_usd: float | None = None
     allow_secret: bool = False
     external: bool = False
+    papers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

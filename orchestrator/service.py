@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..memory.clock import Clock
 from ..memory.workspace import Space, Workspace
 from .cancelled import CancelResult
-from .chat.answer import TurnResult
+from .chat.answer import RenewalResult, TurnResult
 from .clearing import Clearer
 from .decision import Decision, DecisionResult
 from .errors import BadReason, BadRequest, DraftNotEditable
@@ -191,6 +191,31 @@ class Service(Clearer):
                 other._pens = pen
                 return await other._turn(request, setup, on_event or _unheard, stop or StopSign())
         return await self._turn(request, setup, on_event or _unheard, stop or StopSign())
+
+    async def renew(
+        self,
+        client: str | None = None,
+        session: str | None = None,
+        *,
+        why: str | None = None,
+        setup: "Setup | None" = None,
+        on_event: OnEvent | None = None,
+        stop: StopSign | None = None,
+    ) -> RenewalResult:
+        """Renews the synthesis of a space; with `session` that chat begins anew at once, else with its next message.
+
+        `why` is the reason that a turn gave (`TurnResult.renewal`); None: the person's word. Raises NoSuchClient,
+        RenewalRuns, ChatBusy, NoSuchChat, AmbiguousId, ChatUnreadable, UnknownModel or PenHeld.
+        """
+        if self._pens is None:
+            from .pens import HeldPen
+
+            with HeldPen.open(self._view, self._clock, witness=self._witness) as pen:
+                other = copy(self)
+                other._pens = pen
+                return await other.renew(client, session, why=why, setup=setup, on_event=on_event, stop=stop)
+        talk = self._talk(ChatRequest("", session, client), setup, on_event or _unheard, stop or StopSign())
+        return await talk.renew(session, why, anew=why is None)
 
     # -- deciding --------------------------------------------------------------------------------------------------
 

@@ -138,6 +138,11 @@ def copy_inputs(folder: TaskFolder, paths: Sequence[Path]) -> tuple[tuple[str, .
     return _inputs.copy_inputs(folder.inputs, paths)
 
 
+def put_inputs(folder: TaskFolder, papers: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Write inputs that are given as texts into the task's folder; their names."""
+    return _inputs.put_inputs(folder.inputs, papers)
+
+
 def read_input(folder: TaskFolder, name: str) -> str:
     """The text of an input by its name below inputs/; raises NoSuchInput."""
     return _inputs.read_input(folder.inputs, name)

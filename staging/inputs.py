@@ -6,6 +6,7 @@ than 1 MiB, and whatever goes beyond 500 files or 20 MiB. A path that gives no f
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ MAX_TOTAL = 20 << 20
 _MOST_WALKED = 20_000
 _MOST_NAMED = 100
 _DEEPEST = 16
+_PLAIN = re.compile(r"[a-z][a-z0-9-]{0,60}\.md")
 _OWN = frozenset({"staging", "logs", "cache"})
 
 
@@ -61,6 +63,15 @@ def copy_inputs(folder: Path, paths: Sequence[Path]) -> tuple[tuple[str, ...], t
             files.create_exclusive(folder / item.name, item.data)
             copied.append(item.name)
     return tuple(copied), _bounded(left)
+
+
+def put_inputs(folder: Path, papers: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """Inputs that are given as texts, each with its plain name; the names. Raises NoSuchInput for any other name."""
+    for name, text in papers:
+        if not _PLAIN.fullmatch(name):
+            raise NoSuchInput(name, "this is no name for a text")
+        files.create_exclusive(folder / name, text.encode())
+    return tuple(name for name, _ in papers)
 
 
 def look_at_inputs(paths: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -17,6 +17,7 @@ class TurnResult:
     (`path:line`) that the answer cites and the agent was shown. `tools` are the tools called, in order. `layers` are
     tokens of the last prompt by layer, estimated and scaled to the server's own count. `cost_usd` None: unknown.
     `missed` is what its calls sent anew though it had been cached, or what was not cached at all, and why.
+    `renewal` says why the synthesis of the space is due; "" when it isn't.
     """
 
     session: str
@@ -36,6 +37,7 @@ class TurnResult:
     model: str = ""
     dry_run: bool = False
     missed: tuple[Missed, ...] = ()
+    renewal: str = ""
 
     @property
     def exit_code(self) -> int:
@@ -62,4 +64,42 @@ class TurnResult:
             "dry_run": self.dry_run,
             "seconds": round(self.seconds, 3),
             "missed": [one.as_json() for one in self.missed],
+        }
+
+
+@dataclass(frozen=True)
+class RenewalResult:
+    """What came of renewing the synthesis of a space; `why` says it in a few words.
+
+    `commit` "": nothing was changed, as a notice says. `by` is "synthesizer", or "extracted" where no model could write
+    it. `exchanges` is how many are told by it, `chat` the line of the chat that began anew with it at once.
+    """
+
+    why: str
+    commit: str = ""
+    by: str = ""
+    task: str = ""
+    exchanges: int = 0
+    chat: str = ""
+    notices: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return 0
+
+    @property
+    def line(self) -> str:
+        """What a person is told."""
+        if not self.commit:
+            return "the synthesis is as it was"
+        return f"the synthesis was renewed ({self.why}): commit {self.commit}"
+
+    def as_json(self) -> Json:
+        return {
+            "why": self.why,
+            "commit": self.commit or None,
+            "by": self.by or None,
+            "task": self.task or None,
+            "exchanges": self.exchanges,
+            "chat": self.chat or None,
         }

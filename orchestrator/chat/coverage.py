@@ -15,6 +15,7 @@ from ...memory.history import Commit
 from ...memory.undone import undone_of
 from ...memory.workspace import SYNTHESIS, Space
 
+_KEY = "synthesis "
 _SOURCE = re.compile(r"chats/(?P<chat>[0-9a-z-]{1,40})\.jsonl, turns (?P<first>[1-9]\d{0,8}) to (?P<last>[1-9]\d{0,8})")
 
 
@@ -36,19 +37,24 @@ class Coverage:
 
 
 def latest_synthesis(commits: Sequence[Commit], space: Space) -> Commit | None:
-    """The commit that last touched the synthesis."""
+    """The commit that last renewed the synthesis, or took that back."""
     path = space.path(SYNTHESIS)
-    return next((commit for commit in reversed(commits) if path in commit.paths), None)
+    return next((commit for commit in reversed(commits) if path in commit.paths or _renews(commit)), None)
 
 
-def coverage(commits: Sequence[Commit], space: Space) -> Coverage:
-    """What the renewals of a space tell of."""
-    path = space.path(SYNTHESIS)
+def key_of(before: Commit | None, spans: Mapping[str, tuple[int, int]]) -> str:
+    """The key of a renewal: what it goes on from, and the last of each chat that it tells."""
+    told = " ".join(f"{chat}:{last}" for chat, (_, last) in sorted(spans.items()))
+    return f"{_KEY}{'first' if before is None else before.id} {told}"
+
+
+def coverage(commits: Sequence[Commit]) -> Coverage:
+    """What the renewals in the history of a space tell of."""
     gone = undone_of(commits)
     turns: dict[str, int] = {}
     before: datetime | None = None
     for commit in commits:
-        if path not in commit.paths or commit.id in gone:
+        if not _renews(commit) or commit.id in gone:
             continue
         if commit.pruned:
             made = datetime.fromisoformat(commit.time)
@@ -61,6 +67,10 @@ def coverage(commits: Sequence[Commit], space: Space) -> Coverage:
 def sources(spans: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
     """What a renewal names as its sources; `spans` are the first and the last turn of each chat."""
     return tuple(f"chats/{chat}.jsonl, turns {first} to {last}" for chat, (first, last) in sorted(spans.items()))
+
+
+def _renews(commit: Commit) -> bool:
+    return commit.key is not None and commit.key.startswith(_KEY)
 
 
 def _told(named: Iterable[str]) -> Iterable[tuple[str, int]]:

@@ -13,6 +13,7 @@ from ..errors import NoSuchDraft
 from ..requests import DelegateRequest
 from ..results import DelegateResult, DraftsResult, DraftView
 from ..tasks.desk import Desk
+from .said import Heard
 
 _LATELY = timedelta(hours=1)
 OnMade = Callable[[Sequence[str]], None]
@@ -21,7 +22,11 @@ OnMade = Callable[[Sequence[str]], None]
 
 @dataclass(frozen=True)
 class House:
-    """The seams of one space's chats; `talked` says when each space was talked in last, by its prefix."""
+    """The seams of one space's chats.
+
+    `talked` says when each space was talked in last, by its prefix, `heard` knows which exchanges there are, and
+    `renewing` holds the spaces whose synthesis is being renewed.
+    """
 
     view: View
     space: Space
@@ -34,6 +39,8 @@ class House:
     delegate: Callable[[DelegateRequest, OnMade], Awaitable[DelegateResult]]
     resume: Callable[[str], Awaitable[DelegateResult]]
     talked: dict[str, datetime] = field(default_factory=dict)
+    heard: Heard = field(default_factory=Heard)
+    renewing: set[str] = field(default_factory=set)
 
     def spaces(self) -> int:
         """How many spaces talked within the last hour, now that this one does."""

@@ -22,7 +22,7 @@ MOST_KEPT = 6
 def due(exchanges: int, chat_tokens: int, limits: LimitSettings) -> str:
     """Why a synthesis is due, in a few words; "" when it isn't.
 
-    `exchanges` of the space are told of in none; `chat_tokens` are those of the conversation that has just been sent.
+    `exchanges` of the space are told of in none; `chat_tokens` (estimated) are those of the conversation as it is now.
     """
     if exchanges >= limits.synthesis_exchanges:
         return f"{exchanges} exchanges"

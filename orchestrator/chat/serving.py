@@ -23,6 +23,7 @@ from ..tasks.workshop import Workshop
 from .booking import book_turn
 from .house import House, OnMade
 from .prompt import MAIN
+from .said import Heard
 from .session import Session
 from .talk import Line, Talk, main_definition
 from .turn import Ask
@@ -82,6 +83,8 @@ def talk_of(
         delegate=hands.delegate,
         resume=hands.resume,
         talked=workshop.talked,
+        heard=workshop.heard.setdefault(space.prefix, Heard()),
+        renewing=workshop.renewing,
     )
     return Talk(house, workshop.talking, connect, lambda one: book_turn(space, one, desk.clock), ids.task)
 

@@ -19,7 +19,8 @@ from .session import Session, session_of
 
 LAST = "last"
 _NAME = re.compile(r"\d{4}-\d{2}-\d{2}-[0-9a-z]{1,16}")
-_MOST = 256 << 20
+MOST_BYTES = 256 << 20
+"""The most bytes of a chat that are read."""
 
 
 class NoSuchChat(OrchestratorFault):
@@ -77,7 +78,7 @@ class Chats:
         """A chat and what of it can't be read; raises ChatUnreadable or LinkLeadsOut."""
         path = self.shown(session)
         try:
-            data = read_beneath(own(self.space, "chats"), f"{session}.jsonl", max_bytes=_MOST)
+            data = read_beneath(own(self.space, "chats"), f"{session}.jsonl", max_bytes=MOST_BYTES)
         except UnsafeFile as e:
             raise ChatUnreadable(path, e.message) from e
         rows = data.decode(errors="replace").split("\n")

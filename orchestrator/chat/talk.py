@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -20,7 +20,7 @@ from ..requests import ChatBegun, ChatRequest, Notice, OnEvent
 from ..stop import StopSign
 from ..tasks.dossier import find_task
 from . import repair
-from .answer import TurnResult
+from .answer import RenewalResult, TurnResult
 from .beginning import print_of, prompt_now
 from .booking import CUT, Booked, booked
 from .coverage import coverage, latest_synthesis
@@ -30,6 +30,7 @@ from .lines import Asked, Begun, Ended, Prompt, Renewed, Resulted
 from .news import latest, news_since, told_line, told_paths
 from .prompt import MAIN, conversation_tokens
 from .renewal import first_kept, renewed_line
+from .renewing import Renewing
 from .session import Session, messages
 from .store import Chats
 from .tally import ended, result_of
@@ -38,6 +39,8 @@ from .turn import Ask, Over, Turn
 
 LONG = 100_000
 """Tokens of a prompt from which on the person is told that a new chat is cheaper."""
+ASKED = "a person's word"
+"""Why a synthesis is renewed that nothing else makes due."""
 MOST_MESSAGE = 64 << 10
 """Bytes of one message of the person."""
 
@@ -132,7 +135,28 @@ class Talk:
                 *_long(turn.session),
                 *((over.notice,) if over.notice else ()),
             )
-            return result_of(turn.session, self._house.space, line.name, anyio.current_time() - started, told)
+            result = result_of(turn.session, self._house.space, line.name, anyio.current_time() - started, told)
+            tokens = sum(conversation_tokens(messages(turn.session)).values())
+            return replace(result, renewal=Renewing(self._house, line.name).due(tokens))
+
+    async def renew(self, session: str | None, why: str | None = None, *, anew: bool = True) -> RenewalResult:
+        """The synthesis of the space renewed, whether it is due or not; with `anew` the chat begins anew at once.
+
+        Its model is that of the chat `session`.
+
+        Raises RenewalRuns, ChatBusy, NoSuchChat, AmbiguousId, ChatUnreadable and what finding the model raises.
+        """
+        known = None if session is None else self._chats.load(self._chats.find(session))[0]
+        name = self._connect(known, None).name
+        result = await Renewing(self._house, name).renew(why or ASKED)
+        if known is None or not anew:
+            return result
+        with self._answering(known.id):
+            known, _ = self._chats.load(known.id)
+            if (renewal := self._renewal(self._repaired(known), name, anew=True)) is None:
+                return result
+            self._chats.add(known, renewal)
+            return replace(result, chat=renewal.why)
 
     # -- before ----------------------------------------------------------------------------------------------------
 
@@ -182,13 +206,13 @@ class Talk:
         on_event(Notice(renewal.why))
         return self._chats.add(session, renewal)
 
-    def _renewal(self, session: Session, model: str, *, keep: bool = True) -> Renewed | None:
-        """How a chat begins anew; None as long as its prompt holds the synthesis that there is."""
+    def _renewal(self, session: Session, model: str, *, keep: bool = True, anew: bool = False) -> Renewed | None:
+        """How a chat begins anew; None as long as its prompt holds the synthesis that there is, but for `anew`."""
         commits, space = self._house.commits(), self._house.space
         newest = latest_synthesis(commits, space)
-        if newest is None or newest.id == session.prompt.synthesis:
+        if newest is None or (newest.id == session.prompt.synthesis and not anew):
             return None
-        first = first_kept(session, coverage(commits, space), self._limits)
+        first = first_kept(session, coverage(commits), self._limits)
         return Renewed(
             **{**vars(self._prompt(model, keep=keep)), "known": session.known},
             at=self._house.clock.now().isoformat(timespec="seconds"),

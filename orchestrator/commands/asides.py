@@ -5,10 +5,15 @@ stdout of a chat holds what the agent said and nothing else.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from . import reading, streams, working, writing
 from .failure import BadText
 from .shell import Answer, Shell
+
+if TYPE_CHECKING:
+    from ..chat.answer import TurnResult
+    from ..requests import OnEvent
 
 
 class _Beside(Shell):
@@ -46,6 +51,13 @@ class Asides:
                 return self._delegate(shell, rest)
             case _:
                 raise AssertionError(name)
+
+    def after(self, result: "TurnResult", on_event: "OnEvent") -> None:
+        """What a turn in the foreground leaves to be done once its answer has been shown."""
+        from .renewing import see_to_it
+
+        if self.foreground:
+            see_to_it(self.shell, result, on_event)
 
     def ids(self, name: str) -> Iterable[str]:
         """What may stand behind a word, for completion."""

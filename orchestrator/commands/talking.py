@@ -53,6 +53,8 @@ def ask(
         follower.broken()
         raise
     follower.end(result)
+    if foreground:
+        _renewed(shell, result, follower)
     return result.exit_code
 
 
@@ -137,6 +139,12 @@ def _chats(shell: Shell) -> "Chats":
     from ..chat.store import Chats
 
     return Chats(shell.service.workspace.space(shell.client))
+
+
+def _renewed(shell: Shell, result: "TurnResult", follower: Follower) -> None:
+    from .renewing import see_to_it
+
+    see_to_it(shell, result, follower.happened)
 
 
 def _turn(shell: Shell, request: "ChatRequest", follower: Follower, *, foreground: bool) -> "TurnResult":

@@ -151,6 +151,14 @@ class Turn(Args):
     request: ChatRequest
 
 
+class Renew(Args):
+    """The synthesis of a space to be renewed, and a chat to begin anew with it."""
+
+    client: str | None = None
+    session: str | None = None
+    why: str | None = None
+
+
 class Down(Args):
     """The orchestrator is to end: after what runs, `now`, or only if it is idle."""
 
@@ -179,7 +187,13 @@ SHORT: Mapping[str, type[Args]] = {
 ONCE = frozenset({"log", "add_client", "add_project", "add_research", "add_agent", "archive", "rename", "undo"})
 """Done once for a request's id, however often it comes."""
 
-WORK: Mapping[str, type[Args]] = {"delegate": Delegate, "resume": Resume, "send_back": SendBack, "turn": Turn}
+WORK: Mapping[str, type[Args]] = {
+    "delegate": Delegate,
+    "resume": Resume,
+    "send_back": SendBack,
+    "turn": Turn,
+    "renew": Renew,
+}
 """Goes on for as long as it takes, with events, and without the client if that goes away."""
 
 DOWN = "down"

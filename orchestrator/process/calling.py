@@ -1,7 +1,8 @@
 """Carry out a request against the service, and make an answer of whatever comes of it."""
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ...memory.errors import OnepenError
@@ -60,20 +61,36 @@ class Calls:
 
     async def answer(self, job: Job) -> Line:
         """The last line of a request's answer; whatever goes wrong is told to its client, and nobody else is hurt."""
-        asked, began = job.asked, self._seconds()
+        return await self._noted(job, job.asked.op, self._answered)
+
+    async def after(self, job: Job) -> None:
+        """What a request leaves to be done when its client has its answer; nobody waits for it."""
+        if job.after is not None:
+            await self._noted(job, "renew", self._followed)
+
+    async def _noted(self, job: Job, op: str, work: Callable[[Job], Awaitable[Line]]) -> Line:
+        request, began = job.asked.id, self._seconds()
         try:
-            line: Line = {"result": typed(await self._called(job))}
-            encode(line)
+            line = await work(job)
         except Exception as e:  # noqa: BLE001 - the edge of a request: an error is this client's answer
             failure = self._told(e)
-            facts = {"op": asked.op, "request": asked.id, "seconds": round(self._seconds() - began, 3)}
+            facts = {"op": op, "request": request, "seconds": round(self._seconds() - began, 3)}
             if isinstance(e, OnepenError):  # its words are the client's: they may quote a card, and the log is for all
                 self._notes.note("refused", **facts, error=type(e).__name__)
             else:
                 self._notes.failed("failed", e, **facts)
             return error_line(type(e).__name__, self._mask(failure.message), failure.hint, failure.exit_code)
-        self._notes.note("done", op=asked.op, request=asked.id, seconds=round(self._seconds() - began, 3))
+        self._notes.note("done", op=op, request=request, seconds=round(self._seconds() - began, 3))
         return line
+
+    async def _answered(self, job: Job) -> Line:
+        line: Line = {"result": typed(await self._called(job))}
+        encode(line)
+        return line
+
+    async def _followed(self, job: Job) -> Line:
+        assert job.after is not None
+        return {"result": typed(await job.after(stop=job.stop))}
 
     async def watched(self) -> AsyncIterator[Line]:
         """Who is at work, as events without an end."""
@@ -106,6 +123,12 @@ class Calls:
                 job.tell(turn_line(event))
 
         if asked.op == "turn":
+            result = await method(**asked.args, setup=asked.setup, on_event=happened, stop=job.stop)
+            if result.renewal:
+                client, session = asked.args["request"].client, result.session
+                job.after = partial(service.renew, client, session, why=result.renewal, setup=asked.setup)
+            return result
+        if asked.op == "renew":
             return await method(**asked.args, setup=asked.setup, on_event=happened, stop=job.stop)
         told: dict[str, object] = {"on_made": made} if asked.op == "delegate" else {}
         return await method(**asked.args, **told, setup=asked.setup, on_progress=progress, stop=job.stop)

@@ -24,6 +24,7 @@ TYPES: Mapping[str, str] = {
     "Missed": "onepen.orchestrator.meter.measured",
     "PruneResult": "onepen.orchestrator.pruned",
     "PrunedKind": "onepen.orchestrator.pruned",
+    "RenewalResult": "onepen.orchestrator.chat.answer",
     "RenameResult": "onepen.orchestrator.kept",
     "RemovalResult": "onepen.orchestrator.pruned",
     "TaskView": "onepen.orchestrator.results",

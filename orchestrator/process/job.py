@@ -1,6 +1,6 @@
 """A request that the orchestrator is at work on, which goes on whether or not somebody listens."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 import anyio
@@ -12,6 +12,8 @@ from .protocol import Line
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+    from ..chat.answer import RenewalResult
+
 _BACKLOG = 10_000
 """Lines that wait for a client that doesn't read; one that has missed so many is let go."""
 _PROGRESS = 5_000
@@ -19,12 +21,16 @@ _PROGRESS = 5_000
 
 
 class Job:
-    """One request; `tasks` are those that it made or goes on with, as far as they are known."""
+    """One request; `tasks` are those that it made or goes on with, as far as they are known.
+
+    `after` is what is to be done when the client has its answer: it takes the `stop` of the job.
+    """
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
         self.stop = StopSign()
         self.tasks: dict[str, None] = {}
+        self.after: Callable[..., Awaitable[RenewalResult]] | None = None
         self._listener: MemoryObjectSendStream[Line] | None = None
 
     def __str__(self) -> str:
@@ -51,6 +57,10 @@ class Job:
         """The last line of the answer."""
         self.tell(line)
         self._let_go()
+
+    def goes_on(self) -> None:
+        """The answer is given, and what comes after it has a stop of its own: a Ctrl-C ended the answer alone."""
+        self.stop = StopSign()
 
     def know(self, tasks: Sequence[str]) -> None:
         self.tasks.update(dict.fromkeys(tasks))

@@ -17,7 +17,7 @@ from .protocol import Garbled, Line
 if TYPE_CHECKING:
     from ...memory.exam.remedy import Fix
     from ..cancelled import CancelResult
-    from ..chat.answer import TurnResult
+    from ..chat.answer import RenewalResult, TurnResult
     from ..decision import DecisionResult
     from ..diagnosis import FixResult
     from ..kept import RenameResult
@@ -172,6 +172,29 @@ class Remote:
         except Gone as e:
             raise ChatCut(e.pid, session) if e.accepted else e from None
         return cast("TurnResult", read(answer))
+
+    def renew(
+        self,
+        client: str | None,
+        session: str | None,
+        setup: "Setup",
+        *,
+        on_event: "OnEvent",
+        on_press: Callable[[int], None],
+    ) -> "RenewalResult":
+        """The synthesis of a space renewed, and a chat begun anew with it; raises Told, Garbled or Gone."""
+        from .turns import turn_event
+
+        def heard(line: Line) -> None:
+            if (event := turn_event(line)) is not None:
+                on_event(event)
+
+        with handing_on(self._link, on_press):
+            answer = self._link.ask(
+                "renew", self._id, {"client": client, "session": session}, scope=self._scope, setup=plain(setup),
+                on_event=heard, seconds=None,
+            )  # fmt: skip
+        return cast("RenewalResult", read(answer))
 
 
 def _object(value: object) -> Mapping[str, object]:

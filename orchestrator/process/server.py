@@ -275,6 +275,9 @@ class Server:
     async def _work(self, job: Job) -> None:
         try:
             job.end(await self._calls.answer(job))
+            if job.after is not None and not self._ends:
+                job.goes_on()
+                await self._calls.after(job)
         finally:
             del self._jobs[id(job)]
             self._quiet_since = self._seconds()

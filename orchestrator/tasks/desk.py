@@ -13,7 +13,7 @@ from ...memory.clock import Clock
 from ...memory.follow import Followed
 from ...memory.view import View
 from ...memory.workspace import Space
-from ...staging.folder import TaskFolder, TaskSheet, copy_inputs, render_sheet
+from ...staging.folder import TaskFolder, TaskSheet, copy_inputs, put_inputs, render_sheet
 from ...staging.secret import Held
 from ..book import book_all
 from ..commit import Scribe
@@ -71,7 +71,9 @@ class Desk:
     def reviewer(self, space: Space, history: Followed | None = None) -> Reviewer:
         return Reviewer(self.view, space, lambda: self.clock.now().date(), self.held, history)
 
-    def make(self, space: Space, sheet: TaskSheet, inputs: Sequence[Path]) -> tuple[Dossier, tuple[str, ...]]:
+    def make(
+        self, space: Space, sheet: TaskSheet, inputs: Sequence[Path], papers: Sequence[tuple[str, str]] = ()
+    ) -> tuple[Dossier, tuple[str, ...]]:
         """A new task's folder: inputs first, then the sheet, then the journal; the sheet makes it a task. See `keep`.
 
         Gives the dossier and a message for each input left out; raises NoSuchInput, LinkLeadsOut or an OSError.
@@ -79,7 +81,7 @@ class Desk:
         folder = TaskFolder(own(space, f"staging/{sheet.task}"))
         files.make_folder(folder.path, within=space.root)
         copied, left_out = copy_inputs(folder, inputs)
-        sheet = replace(sheet, inputs=copied)
+        sheet = replace(sheet, inputs=(*copied, *put_inputs(folder, papers)))
         files.create_exclusive(folder.sheet_file, render_sheet(sheet).encode())
         journal = Journal(folder.run_journal, self.clock, space.path(f"staging/{sheet.task}/run.jsonl"))
         event = added(sheet)

@@ -69,8 +69,11 @@ class RehearsalDesk(Desk):
         dossier = self._remembered(found)
         return dossier, dossier.state.draft(draft.id) or draft
 
-    def make(self, space: Space, sheet: TaskSheet, inputs: Sequence[Path]) -> tuple[Dossier, tuple[str, ...]]:
-        names, left_out = look_at_inputs(inputs)
+    def make(
+        self, space: Space, sheet: TaskSheet, inputs: Sequence[Path], papers: Sequence[tuple[str, str]] = ()
+    ) -> tuple[Dossier, tuple[str, ...]]:
+        copied, left_out = look_at_inputs(inputs)
+        names = (*copied, *(name for name, _ in papers))
         folder = TaskFolder(space.staging(sheet.task))
         event = added(sheet)
         entries = (Entry(sheet.created, event),)

@@ -108,7 +108,7 @@ class Work:
             spaces = self._workspace.spaces()
             for one in wanted:
                 sheet = self._planned(free_task(spaces, self._ids), request, space, one, made)
-                dossier, left = self._desk.make(space, sheet, request.inputs)
+                dossier, left = self._desk.make(space, sheet, request.inputs, request.papers)
                 made.append(dossier)
                 left_out[dossier.task] = left
             await self._desk.keep(made)

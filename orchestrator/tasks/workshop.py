@@ -20,6 +20,7 @@ from .startgate import StartGate
 if TYPE_CHECKING:
     from ...subagents.pool import Pool
     from ...subagents.sandbox.level import Level
+    from ..chat.said import Heard
     from ..gateway.gateway import Gateway
 
 _APART_SECONDS = 0.2
@@ -35,7 +36,8 @@ class Workshop:
     `level` says how workers are confined; None where they are not processes.
 
     `talking` holds the chats that are answering a message, `talked` when each space was talked in last, `histories`
-    what is known of each space's history, `cashbooks` what is known of its bookings.
+    what is known of each space's history, `cashbooks` what is known of its bookings, `heard` which exchanges it had,
+    and `renewing` the spaces whose synthesis is being renewed.
     """
 
     pool: "Pool"
@@ -47,6 +49,8 @@ class Workshop:
     level: "Level | None" = None
     talking: set[str] = field(default_factory=set)
     talked: dict[str, datetime] = field(default_factory=dict)
+    heard: "dict[str, Heard]" = field(default_factory=dict)
+    renewing: set[str] = field(default_factory=set)
     histories: dict[str, Followed] = field(default_factory=dict)
     cashbooks: dict[str, Cashbook] = field(default_factory=dict)
 

@@ -126,6 +126,7 @@ OPERATIONS = {
     "resume": "resume",
     "send_back": "send-back",
     "turn": "ask",
+    "renew": "chat",
     "down": "down",
     "watch": "status",
 }

@@ -12,7 +12,7 @@ from onepen.memory.fence import inside
 from onepen.memory.follow import Followed
 from onepen.memory.view import View
 from onepen.memory.workspace import open_workspace
-from onepen.orchestrator.chat.answer import TurnResult
+from onepen.orchestrator.chat.answer import RenewalResult, TurnResult
 from onepen.orchestrator.chat.booking import Booked
 from onepen.orchestrator.chat.house import House, OnMade
 from onepen.orchestrator.chat.lines import Line as FileLine
@@ -88,6 +88,8 @@ class Parlour:
     client: str | None = None
     offline: Model | None = None
     pens: Pens | None = None
+    model_name: str = "played"
+    renewing: set[str] = field(default_factory=set)
 
     @property
     def view(self) -> View:
@@ -108,6 +110,7 @@ class Parlour:
             look=lambda id_: self.service.look(id_, note=False),
             delegate=self._delegate,
             resume=self.service.resume,
+            renewing=self.renewing,
         )
         return Talk(house, self.busy, self._connect, self.booked.append, CountedIds("s").task)
 
@@ -124,7 +127,7 @@ class Parlour:
                 return await offline.reply(request, listener)
 
             return Line("offline", lambda _: ask)
-        return Line("played", lambda _: self.model.ask)
+        return Line(self.model_name, lambda _: self.model.ask)
 
     def turn(self, text: str, *steps: Step, session: str | None = None) -> TurnResult:
         """The answer to a message, by a model that plays these replies."""
@@ -133,7 +136,21 @@ class Parlour:
 
         async def whole() -> TurnResult:
             with anyio.fail_after(20):
-                return await talk.turn(ChatRequest(text, session, self.client), self.happened, self.stop)
+                return await talk.turn(self.request(text, session), self.happened, self.stop)
+
+        return anyio.run(whole)
+
+    def request(self, text: str, session: str | None = None) -> ChatRequest:
+        """A message of the person."""
+        return ChatRequest(text, session, self.client)
+
+    def renew(self, session: str | None = None, *, why: str | None = None) -> RenewalResult:
+        """The synthesis renewed, as a person asks for it; with `why` as a turn does that found it due."""
+        talk = self.talk()
+
+        async def whole() -> RenewalResult:
+            with anyio.fail_after(20):
+                return await talk.renew(session, why, anew=why is None)
 
         return anyio.run(whole)
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onepen.memory.files import sha256
-from onepen.memory.history import Commit, read_commits
+from onepen.memory.history import read_commits
 from onepen.memory.settings import LimitSettings
 from onepen.memory.workspace import open_workspace
-from onepen.orchestrator.chat.coverage import Coverage, coverage, sources
+from onepen.orchestrator.chat.coverage import Coverage, coverage, key_of, sources
 from onepen.orchestrator.chat.lines import Asked, Begun, Ended, Line, Renewed, Replied
 from onepen.orchestrator.chat.renewal import MOST_KEPT, due, first_kept
 from onepen.orchestrator.chat.session import Session, messages
@@ -23,14 +23,14 @@ from onepen.testing.parlour import Parlour, says
 LIMITS = LimitSettings(chat_tokens=4_000)
 
 
-def renew(parlour: Parlour, text: str, chats: dict[str, tuple[int, int]], before: str | None = None) -> Commit:
+def renew(parlour: Parlour, text: str, chats: dict[str, tuple[int, int]], before: str | None = None) -> str:
     """The synthesis renewed from these turns, as the orchestrator commits it."""
     desk = Desk(parlour.view, parlour.clock, pens=parlour.pens)
     with desk.scribe() as scribe:
         return scribe.renew_synthesis(
             parlour.view.workspace.space(parlour.client), text, (), before=before, why="30 exchanges",
-            who="agent:synthesizer", task=None, sources=sources(chats),
-        )  # fmt: skip
+            who="agent:synthesizer", key=key_of(None, chats), task=None, sources=sources(chats),
+        ).commit  # fmt: skip
 
 
 def test_the_next_message_begins_the_chat_anew_with_its_last_exchanges(parlour: Parlour) -> None:
@@ -48,7 +48,7 @@ def test_the_next_message_begins_the_chat_anew_with_its_last_exchanges(parlour: 
     assert [f"words {n}" in told for n in range(4, 10)] == [True] * MOST_KEPT
     assert "renewed after 30 exchanges" not in told, "what stands in the prompt is no news"
     said = [event.text for event in parlour.events if isinstance(event, Notice)]
-    line = f"memory/synthesis.md: renewed after 30 exchanges ({commit.id}); this chat goes on from it and its last 6"
+    line = f"memory/synthesis.md: renewed after 30 exchanges ({commit}); this chat goes on from it and its last 6"
     assert said == [f"{line} exchanges"]
     parlour.turn("and then?", says("Eleven."), session=first.session)
     last = parlour.model.requests[-1]
@@ -73,7 +73,7 @@ def test_another_chat_of_the_space_begins_anew_and_keeps_all_that_is_its_own(par
     request = parlour.model.requests[-1]
     assert "All is well." in request.system[3] and "hello" in request.messages[0].text
     (renewed,) = [line for line in parlour.lines(other.session) if isinstance(line, Renewed)]
-    assert (renewed.first, renewed.synthesis) == (1, commit.id)
+    assert (renewed.first, renewed.synthesis) == (1, commit)
 
 
 def test_a_renewal_that_is_undone_is_undone_in_the_chats_too(parlour: Parlour) -> None:
@@ -86,7 +86,7 @@ def test_a_renewal_that_is_undone_is_undone_in_the_chats_too(parlour: Parlour) -
     commit = renew(parlour, "Twice.\n", {first.session: (2, 11)}, before=sha256(known))
     parlour.turn("words 12", says("Twelve."), session=first.session)
     assert "Twice." in parlour.model.requests[-1].system[3]
-    parlour.service.undo(commit.id)
+    parlour.service.undo(commit)
     assert parlour.text("memory/synthesis.md") == "Once.\n"
     parlour.turn("words 13", says("Thirteen."), session=first.session)
     told = "\n".join(message.text for message in parlour.model.requests[-1].messages)
@@ -169,6 +169,6 @@ def test_a_synthesis_is_due_after_so_many_exchanges_or_when_a_chat_grew_too_long
 def test_what_a_renewal_tells_is_found_in_the_history(parlour: Parlour) -> None:
     renew(parlour, "Once.\n", {"2026-11-29-a": (1, 3), "2026-11-29-b": (1, 1)})
     space = open_workspace(parlour.root).house
-    found = coverage(read_commits(parlour.view, space), space)
+    found = coverage(read_commits(parlour.view, space))
     assert found.tells("2026-11-29-a", 3, "") and not found.tells("2026-11-29-a", 4, "")
     assert found.tells("2026-11-29-b", 1, "") and not found.tells("2026-11-29-c", 1, "")
