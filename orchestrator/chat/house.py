@@ -42,11 +42,15 @@ class House:
     heard: Heard = field(default_factory=Heard)
     renewing: set[str] = field(default_factory=set)
 
-    def spaces(self) -> int:
-        """How many spaces talked within the last hour, now that this one does."""
+    def lately(self) -> tuple[int, float]:
+        """How many spaces talked within the last hour, now that this one does, and how many seconds ago one last did.
+
+        0 seconds: none did, as far as this process knows.
+        """
         now = self.clock.now()
+        pause = min(((now - moment).total_seconds() for moment in self.talked.values()), default=0.0)
         self.talked[self.space.prefix] = now
-        return sum(1 for moment in self.talked.values() if now - moment < _LATELY)
+        return sum(1 for moment in self.talked.values() if now - moment < _LATELY), max(0.0, pause)
 
     def commits(self) -> tuple[Commit, ...]:
         """The history of the space, by id."""

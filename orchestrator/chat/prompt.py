@@ -23,10 +23,11 @@ from ...subagents.toolbox.toolset import tool_tokens
 MAIN = "main"
 """The agent id of the main agent; it has no file in agents/, its rules are RULES.md."""
 
-_FROZEN = {
+FROZEN = {
     "I": "(What exists, as it stood when this was put together; notes between the messages say what changed since.)\n",
     "S": "(What happened lately, as it stood when this was put together; search_history finds all of it.)\n",
 }
+"""How the blocks of these layers begin: that they stay as they were."""
 _LINES = re.DOTALL | re.MULTILINE
 READING = frozenset({"read_card", "read_draft", "search_history"})
 """Tools whose results are counted as layer E."""
@@ -43,11 +44,11 @@ def system_blocks(layers: Sequence[Layer], space: Space, fences: Fences) -> tupl
     texts |= {
         layer.name: "".join(f"{fences.around(f.path, well_formed(f.text))}\n" for f in layer.files)
         for layer in layers
-        if layer.name in _FROZEN
+        if layer.name in FROZEN
     }
     whose = f"(This is the space of the client {space.client}; nothing of another client is known here.)\n"
     texts["A"] = ("" if space.client is None else whose) + texts.get("A", "")
-    return tuple((name, _FROZEN.get(name, "") + texts[name]) for name in ("B", "A", "I", "S") if texts.get(name))
+    return tuple((name, FROZEN.get(name, "") + texts[name]) for name in ("B", "A", "I", "S") if texts.get(name))
 
 
 def sent_file(system: Sequence[str], path: str) -> str | None:

@@ -266,7 +266,7 @@ class Talk:
 
         box = Toolbox(self._house, session.id, sight, model)
         house = self._house
-        turn = Turn(self._chats, session, ask, box.run, house.clock, on_event, stop, house.spaces())
+        turn = Turn(self._chats, session, ask, box.run, house.clock, on_event, stop, house.lately())
         return turn
 
     # -- after -----------------------------------------------------------------------------------------------------

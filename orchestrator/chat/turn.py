@@ -52,7 +52,10 @@ class Over:
 
 
 class Turn:
-    """One turn; `session` is the chat as it is now, `spaces` is how many spaces talked lately."""
+    """One turn; `session` is the chat as it is now.
+
+    `lately` says how many spaces talked lately, and how many seconds ago one last did.
+    """
 
     def __init__(
         self,
@@ -63,7 +66,7 @@ class Turn:
         clock: Clock,
         on_event: OnEvent,
         stop: StopSign,
-        spaces: int = 1,
+        lately: tuple[int, float] = (1, 0.0),
     ) -> None:
         self._chats = chats
         self.session = session
@@ -72,7 +75,7 @@ class Turn:
         self._clock = clock
         self._on_event = on_event
         self._stop = stop
-        self._spaces = spaces
+        self._lately = lately
         self._again = 1  # how often in a row the calls of the latest reply were made
 
     async def run(self, model: str) -> Over:
@@ -104,7 +107,7 @@ class Turn:
     async def _reply(self, model: str) -> ModelReply | None:
         """The next reply, stored; None when the person stopped it. What was heard of a reply that was cut is kept."""
         session, prompt = self.session, self.session.prompt
-        pace = pace_of(session.lines, sum(prompt.layers.values()), self._clock.now(), self._spaces)
+        pace = pace_of(session.lines, sum(prompt.layers.values()), self._clock.now(), *self._lately)
         request = ModelRequest(
             model=model,
             system=prompt.system,

@@ -233,7 +233,7 @@ def test_nothing_is_generated_to_fill_a_cache(start: Start) -> None:
 
 def test_a_hundred_requests_are_answered_at_once(start: Start) -> None:
     """Each reply is held back until all requests are there."""
-    api, client = start({"reply": "x", "delay": 0.5})
+    api, client = start({"reply": "x", "delay": 2.0})
     threads = [threading.Thread(target=stream, args=(client,)) for _ in range(100)]
     for thread in threads:
         thread.start()

@@ -1,6 +1,7 @@
 """What the input of calls costs, against the least that any use of the cache could make of it; in plain input tokens.
 
-A token that is written to the cache costs 1.25, one that is read 0.1 (Anthropic's prices for five minutes).
+A token that is written to the cache costs 1.25, one that is written for an hour 2, one that is read 0.1 (Anthropic's
+prices).
 """
 
 from collections.abc import Iterable, Mapping
@@ -8,12 +9,12 @@ from typing import Any
 
 from .prompt import positions
 
-WRITE, READ = 1.25, 0.1
+WRITE, WRITE_1H, READ = 1.25, 2.0, 0.1
 
 
-def paid(plain: int, written: int, read: int) -> float:
-    """What a call's input costs, by what the server counted."""
-    return plain + WRITE * written + READ * read
+def paid(plain: int, written: int, read: int, written_1h: int = 0) -> float:
+    """What a call's input costs, by what the server counted; `written_1h` are those of `written` kept for an hour."""
+    return plain + WRITE * (written - written_1h) + WRITE_1H * written_1h + READ * read
 
 
 def bound(bodies: Iterable[Mapping[str, Any]]) -> float:
