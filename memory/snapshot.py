@@ -140,6 +140,11 @@ def _made(
     )
 
 
+def forget() -> None:
+    """Forgets the snapshots that were made, as a process that has just come up."""
+    _made.cache_clear()
+
+
 def index_budgets(indexes: Mapping[Shelf, bytes], room: int, most: int) -> dict[Shelf, int]:
     """How many tokens each index gets of `room`: at least so much that it says something, at most `most`."""
     wanted = [_wanted(data, most) for data in indexes.values()]

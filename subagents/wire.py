@@ -85,7 +85,7 @@ class Folders(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     snapshot: str
-    """What every sub-agent starts from: rules, indexes, registry. Read only."""
+    """What every sub-agent starts from: rules, indexes, registry; in `whole/` the files shown in part. Read only."""
     space: str
     """The client's space; only `projects/` and `research/` in it may be read."""
     inputs: str

@@ -146,7 +146,7 @@ def _signs() -> tuple[str, ...]:
 def _likely(text: str) -> Iterator[tuple[int, _Shape]]:
     """The shapes of which the text has a sign, each with its place in the table."""
     folded = text.casefold()
-    if not any(sign in folded for sign in _signs()):  # one pattern of all signs takes twenty times as long
+    if not any(map(folded.__contains__, _signs())):  # one pattern of all signs takes twenty times as long
         return
     for rank, shape in enumerate(_shapes()):
         if any(sign in folded for sign in shape.signs):

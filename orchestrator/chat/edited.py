@@ -63,7 +63,7 @@ def _named(one: Edited, prompt: Prompt, path: str) -> str:
     if one.text is None:
         return f"- {path}: it is gone"
     if one.path in prompt.files:
-        return f"- {path}, in your prompt, is another now; what it says stands there when the synthesis is renewed next"
+        return f'- {path}, in your prompt, is another now: read_card "{one.path}" shows it'
     return f"- {path}: read it again before you rely on it"
 
 

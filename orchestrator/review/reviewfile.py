@@ -1,5 +1,6 @@
 """review.md in a task's folder: what waits there, as a person can read it without onepen."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
@@ -70,8 +71,4 @@ def _draft(dossier: Dossier, draft: DraftState, found: Examined) -> Iterator[str
 
 
 def _longest_run(text: str) -> int:
-    best = run = 0
-    for char in text:
-        run = run + 1 if char == "`" else 0
-        best = max(best, run)
-    return best
+    return max(map(len, re.findall("`+", text)), default=0)

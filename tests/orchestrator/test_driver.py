@@ -192,3 +192,14 @@ def test_review_md_can_be_read_without_onepen(make_service: MakeService, root: P
     assert '+> "Cone 6 was reached at 1222 degrees." (inputs/cones.md:1)' in text
     make_service().approve([task.drafts[0].id])
     assert "- Commit: c1-" in path.read_text()
+
+
+def test_the_fence_in_review_md_is_longer_than_any_in_the_draft(
+    make_service: MakeService, root: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "cones.md"
+    source.write_text("Cone 6 was reached at ``````1222`````` degrees.\n")
+    request = DelegateRequest(("At how many degrees was cone 6 reached?",), inputs=(source,))
+    [task] = anyio.run(partial(make_service().delegate, request)).tasks
+    lines = (root / "staging" / task.task / "review.md").read_text().split("\n")
+    assert [line for line in lines if line.startswith("`")] == ["```````diff", "```````"]

@@ -104,7 +104,7 @@ def test_a_large_change_is_named_and_not_shown() -> None:
     small = edits_told([Edited("MEMORY.md", old + "One line.\n")], prompt, PLAIN, "")
     assert "+One line." in small
     large = edits_told([Edited("MEMORY.md", old + "Many a line.\n" * TOKENS)], prompt, PLAIN, "")
-    assert "Many a line" not in large and "when the synthesis is renewed next" in large
+    assert "Many a line" not in large and 'read_card "' in large
     many = edits_told([Edited(f"projects/p{n}.md", "x") for n in range(50)], prompt, PLAIN, "")
     assert many.count("read it again") == 20 and "- … and 30 more files" in many
 
