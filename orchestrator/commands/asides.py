@@ -35,12 +35,14 @@ class Asides:
     model: str | None = None
     budget: float | None = None
 
-    def run(self, name: str, rest: str) -> int:
-        """Does what the word says; raises what its command raises."""
+    def run(self, name: str, rest: str, session: str | None) -> int:
+        """Does what the word says in the chat `session`; raises what its command raises."""
         shell = self._beside()
         match name:
             case "context":
-                return reading.context(shell)
+                if rest not in ("", "diff"):
+                    raise BadText(f"/context {rest}: it is /context, or /context diff", hint="onepen context --help")
+                return reading.context(shell, session, diff=rest == "diff")
             case "drafts":
                 return reading.drafts(shell)
             case "show":
@@ -63,6 +65,8 @@ class Asides:
         """What may stand behind a word, for completion."""
         shell = self._beside()
         match name:
+            case "context":
+                return ("diff",)
             case "show" | "approve":
                 return [draft.id for draft in shell.service.drafts(shell.client).drafts if draft.undecided]
             case "delegate":

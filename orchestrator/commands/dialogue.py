@@ -105,7 +105,7 @@ class Dialogue:
                 self._usage()
             case _:
                 with keys("shown" if name == "approve" else "sent", on=self._shell.terminal.edits):
-                    self._asides.run(name, rest)
+                    self._asides.run(name, rest, self.session)
 
     def _said(self, words: str) -> int:
         terminal, json = self._shell.terminal, self._shell.common.json

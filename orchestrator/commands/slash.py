@@ -30,7 +30,7 @@ class Word:
 
 
 WORDS = (
-    Word("context", "what the agent starts with, layer by layer"),
+    Word("context", "what is sent with your next message, layer by layer; or what differs by now", "[diff]", "may"),
     Word("usage", "what this chat used and cost"),
     Word("drafts", "the drafts that wait"),
     Word("show", "a draft with its change", "ID", "must"),
