@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import reading, streams, working, writing
+from .answering import Follower
 from .failure import BadText
 from .shell import Answer, Shell
 
 if TYPE_CHECKING:
     from ..chat.answer import TurnResult
-    from ..requests import OnEvent
 
 
 class _Beside(Shell):
@@ -51,15 +51,20 @@ class Asides:
                 return writing.approve(shell, rest.split())
             case "delegate":
                 return self._delegate(shell, rest)
+            case "renew":
+                return self._renew(shell, session)
             case _:
                 raise AssertionError(name)
 
-    def after(self, result: "TurnResult", on_event: "OnEvent") -> None:
+    def after(self, result: "TurnResult", follower: Follower) -> None:
         """What a turn in the foreground leaves to be done once its answer has been shown."""
         from .renewing import see_to_it
 
         if self.foreground:
-            see_to_it(self.shell, result, on_event)
+            try:
+                see_to_it(self.shell, result, follower.happened)
+            finally:
+                follower.broken()
 
     def ids(self, name: str) -> Iterable[str]:
         """What may stand behind a word, for completion."""
@@ -77,6 +82,20 @@ class Asides:
                 return reversed(Chats(shell.service.workspace.space(shell.client)).ids())
             case _:
                 return ()
+
+    def _renew(self, shell: Shell, session: str | None) -> int:
+        from .renewing import renewed
+
+        follower = Follower(shell, live=shell.terminal.talks)
+        follower.began()
+        try:
+            came = renewed(shell, session, follower.happened, foreground=self.foreground)
+        finally:
+            follower.broken()
+        for line in filter(None, (came.line, came.chat)):
+            shell.note(line)
+        shell.notes(came.notices)
+        return came.exit_code
 
     def _delegate(self, shell: Shell, rest: str) -> int:
         first, _, text = rest.partition(" ")

@@ -127,7 +127,7 @@ class Dialogue:
         self.session, self._model = result.session, result.model
         self._toll = self._toll.plus(result)
         follower.end(result)
-        self._asides.after(result, follower.happened)
+        self._asides.after(result, follower)
         return 0 if result.stop_reason == "interrupted" else result.exit_code
 
     # -- chats -------------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ WORDS = (
     Word("show", "a draft with its change", "ID", "must"),
     Word("approve", "show a draft, ask, and commit it", "ID", "must"),
     Word("delegate", "give a task to a sub-agent and wait", "[AGENT] TEXT", "must"),
+    Word("renew", "sum up what was said lately, and begin index, synthesis and chat anew with it"),
     Word("resume", "go on with another chat; alone: list the latest", "[CHAT]", "may"),
     Word("new", "begin a new chat"),
     Word("help", "this list", others=("?",)),

@@ -39,6 +39,7 @@ def ask(
     dry_run: DryRun = False,
 ) -> int:
     from ..requests import ChatRequest
+    from .asides import Asides
 
     shell.via = profile
     words = shell.text(text, "TEXT", MOST_TASK)
@@ -53,8 +54,7 @@ def ask(
         follower.broken()
         raise
     follower.end(result)
-    if foreground:
-        _renewed(shell, result, follower)
+    Asides(shell, foreground).after(result, follower)
     return result.exit_code
 
 
@@ -139,12 +139,6 @@ def _chats(shell: Shell) -> "Chats":
     from ..chat.store import Chats
 
     return Chats(shell.service.workspace.space(shell.client))
-
-
-def _renewed(shell: Shell, result: "TurnResult", follower: Follower) -> None:
-    from .renewing import see_to_it
-
-    see_to_it(shell, result, follower.happened)
 
 
 def _turn(shell: Shell, request: "ChatRequest", follower: Follower, *, foreground: bool) -> "TurnResult":

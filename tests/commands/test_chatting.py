@@ -23,7 +23,9 @@ DRAFT = {
 }
 WIDE = "- 窯の温度は千二百二十度です。青磁の釉薬を使いました。\n- plain words follow behind it here"
 NARROW = "- 窯の温度は千二百二十度です。\n  青磁の釉薬を使いました。\n- plain words follow behind it\n  here\n"
+RENEWED = {"tool": "report", "input": {"summary": "Done.", "answer": "The kiln was asked about."}}
 RULES: list[dict[str, Any]] = [
+    {"contains": "Renew the synthesis", "reply": [RENEWED]},
     {"last_contains": "And when?", "reply": "At five."},
     {"last_contains": "at length", "pace": 0.1, "reply": LONG},
     {"last_contains": "slowly", "pace": 0.2, "reply": "It takes its time, " * 4},
@@ -59,12 +61,12 @@ def chat(home: Path, api: MessagesApi, *args: str, env: dict[str, str] | None = 
         yield console
 
 
-def prompted(console: Console) -> None:
+def prompted(console: Console, client: str = "acme") -> None:
     """Waits for a prompt on an empty line, with the line below it."""
 
     def stands(screen: Screen) -> bool:
         *_, line, below = ["", "", *filter(None, screen.lines)]
-        return line == ">" and re.search(r"^(acme · )?(new chat|[\d-]{10}-\w{8})( ·|$)", below) is not None
+        return line == ">" and re.search(rf"^({client} · )?(new chat|[\d-]{{10}}-\w{{8}})( ·|$)", below) is not None
 
     console.until(stands)
 
@@ -234,6 +236,25 @@ def test_a_chat_goes_on(home: Path, api: MessagesApi) -> None:
         console.until("… At four o'clock.")
         prompted(console)
         assert console.screen.lines[-1].startswith(session)
+
+
+@pytest.mark.parametrize("foreground", [False, True])
+def test_the_synthesis_is_renewed_where_one_sits(home: Path, api: MessagesApi, foreground: bool) -> None:
+    client = "fore" if foreground else "back"
+    Program(home).ok("add", "client", client, "-C", "ws")
+    end_orchestrators(home)
+    with chat(home, api, "--client", client, *["--foreground"] * foreground) as console:
+        prompted(console, client)
+        console.type("How is the kiln?" + ENTER)
+        console.until("1 call · ")
+        prompted(console, client)
+        console.type("/renew" + ENTER)
+        console.until("the synthesis was renewed (a person's word): commit ")
+        prompted(console, client)
+        console.type("And now?" + ENTER)
+        console.until(lambda screen: screen.text.count("1 call · ") == 2)
+        assert "The kiln was asked about." in str(api.asked[-1].body["system"])
+        assert "working" not in console.screen.text and "thinking" not in console.screen.text
 
 
 def test_on_a_narrow_screen_no_word_is_torn_and_another_size_is_taken_up(home: Path, api: MessagesApi) -> None:
