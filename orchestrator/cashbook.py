@@ -7,7 +7,7 @@ replaced or cut (git does both) is read anew.
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -19,7 +19,8 @@ from ..memory.workspace import Space
 from .book import lines_of, months_since
 from .gateway.account import Amount
 from .premises import Lines, append_in_turn, own
-from .usage import Booking, Key, month_names, parse_bookings
+from .results import UsageTotals
+from .usage import Booking, Key, month_names, parse_bookings, total
 
 _TAIL = 256
 _TASK = re.compile(rb'"task": "([^"\\]+)", "attempt": ')
@@ -79,6 +80,11 @@ class Cashbook:
             for booking in self._looked_up(name, task):
                 found.setdefault(booking.key, booking)
         return tuple(found.values())
+
+    def totals_of(self, task: str, since: str = "") -> Mapping[str, tuple[UsageTotals, float | None, float]]:
+        """The task's tokens, its cost (None: unknown) and its seconds, by its id; {} where nothing was booked."""
+        booked = self.of_task(task, since)
+        return {task: total(booked)} if booked else {}
 
     def spent_on(self, task: str, since: str = "") -> Amount:
         """What a task has cost so far, its reviews included."""

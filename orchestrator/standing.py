@@ -14,13 +14,14 @@ from ..memory.view import View
 from ..memory.workspace import SHELVES, Space
 from ..subagents.sandbox.level import probe
 from ..version import __version__
+from .cashbook import Cashbook
 from .loud import outgrown_lines
 from .mirror.standing import read_mirror
 from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
 from .tasks.dossier import OPEN, Dossier, dossiers, told
 from .tasks.events import AttemptStarted
 from .tasks.settle import Settled
-from .usage import bookings_on, totals, unreadable
+from .usage import bookings_on, unreadable
 from .views import draft_view, task_view
 
 if TYPE_CHECKING:
@@ -48,10 +49,11 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         return Reviewer(view, space, lambda: clock.now().date())
 
     for space in spaces:
-        booked = totals(space)
+        cashbook = Cashbook(space)
         for dossier in map(settled.overlay, dossiers((space,), clock)):
             waiting += [d.id for d in dossier.state.drafts if d.status in OPEN]
             alive = works_on(held, dossier)
+            booked = cashbook.totals_of(dossier.task, dossier.sheet.created)
             task = task_view(dossier, (), booked, alive=alive)
             hurt += [task.task] if dossier.damage else []
             if task.status == "running" or (task.status == "queued" and _by(held, _last(dossier, task))):

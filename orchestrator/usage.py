@@ -185,9 +185,15 @@ def total(booked: Iterable[Booking]) -> tuple[UsageTotals, float | None, float]:
 
 
 def bookings_on(space: Space, day: date) -> Iterator[Booking]:
-    """What was booked on a day, by the workspace's time; only that month's file is read."""
-    name = f"usage-{day:%Y-%m}.jsonl"
-    return (b for b, time in bookings(space, lambda month: month == name) if time.startswith(day.isoformat()))
+    """What was booked on a day, by the workspace's time; only that month's file is read, and of it that day's lines."""
+    name, mark = f"usage-{day:%Y-%m}.jsonl", f'"time": "{day.isoformat()}'.encode()
+    seen: set[Key] = set()
+    for _, data in months(space, lambda month: month == name):
+        lines = b"\n".join(line for line in data.split(b"\n") if mark in line)
+        for booking, time in parse_bookings(lines):
+            if time.startswith(day.isoformat()) and booking.key not in seen:
+                seen.add(booking.key)
+                yield booking
 
 
 def month_names(space: Space) -> tuple[str, ...]:

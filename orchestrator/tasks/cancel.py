@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ..cancelled import CancelResult
+from ..cashbook import Cashbook
 from ..results import TaskView
-from ..usage import totals
 from ..views import draft_view, task_view
 from .atwork import AtWork
 from .desk import Desk
@@ -52,7 +52,8 @@ class Cancelling:
     def _view_of(self, dossier: Dossier) -> TaskView:
         reviewer = self._desk.reviewer(dossier.space)
         drafts = tuple(draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
-        return task_view(dossier, drafts, totals(dossier.space), alive=dossier.task in self._at_work)
+        booked = Cashbook(dossier.space).totals_of(dossier.task, dossier.sheet.created)
+        return task_view(dossier, drafts, booked, alive=dossier.task in self._at_work)
 
 
 def _nothing_to_cancel(dossier: Dossier, at_work: bool) -> str | None:

@@ -37,7 +37,6 @@ from ..settings.trust import RUN_COMMAND, InForce, allowed, believed, not_allowe
 from ..settings.workers import NoSuchWorker, check_there, employed
 from ..stop import StopSign
 from ..usage import place as usage_place
-from ..usage import total
 from ..views import draft_view, task_view
 from .desk import Desk
 from .dossier import Dossier, place_attempt
@@ -389,11 +388,7 @@ class Work:
         reviewer = self._reviewer(dossier.space)
         drafts = tuple(draft_view(dossier, d, reviewer.examine(dossier, d)) for d in dossier.state.drafts)
         alive = dossier.task in self._workshop.at_work
-        booked = {
-            str(dossier.task): total(
-                self._workshop.cashbook(dossier.space).of_task(dossier.task, dossier.sheet.created)
-            )
-        }
+        booked = self._workshop.cashbook(dossier.space).totals_of(dossier.task, dossier.sheet.created)
         view = task_view(dossier, drafts, booked, alive=alive, left_out=left_out)
         return foretold(dossier, view) if self._desk.rehearsed else view
 
