@@ -87,8 +87,8 @@ def _response(call: int, line: Replied, sent: Sent, miss: Missed | None, results
 def _whole(uses: list[ToolUse], results: Mapping[str, Resulted]) -> Iterator[tuple[str, int]]:
     """The cards that calls had shown as a whole though they are large and have sections, with their tokens."""
     for use in uses:
-        given, result = use.input, results.get(use.id)
-        if use.name != "read_card" or not isinstance(given, dict) or given.get("section") or result is None:
+        result = results.get(use.id)
+        if use.name != "read_card" or result is None:
             continue
         card = next((m[0] for place in result.shown if (m := _CARD.match(place)) is not None), None)
         if card is None or result.is_error or len(_SECTION.findall(result.content)) < 2:
