@@ -217,6 +217,7 @@ def measured(chat: Chat, played: Played) -> dict[str, object]:
         "turns": turns,
         "calls": len(played.sent),
         "renewals": played.renewals,
+        "synthesizer_a_turn": round(replayed(played.synthesizer).paid / turns),
         "edits_unseen": played.unseen,
         "target": chat.target,
         "onepen": own.as_json(turns),
@@ -241,6 +242,7 @@ def table(result: Mapping[str, Any]) -> str:
     lines = ["onepen {onepen} on Python {python}, {system}, {cores} cores, load {load}".format(**where)]
     for chat in result["chats"]:
         lines += ["", f"{chat['name']}: {chat['turns']} turns, {chat['calls']} calls, {chat['renewals']} renewals"]
+        lines[-1] += f" (their synthesizer took {chat['synthesizer_a_turn']:,} a turn beside what follows)"
         lines.append(f"{'':36}{'a turn':>9}{'bound':>9}{'×':>8}{'read':>8}")
         lines.append(
             _row("onepen", chat["onepen"]) + ("" if chat["target"] is None else f"   target: {chat['target']}")

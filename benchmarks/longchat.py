@@ -59,14 +59,17 @@ class Sent:
 
 @dataclass
 class Played:
-    """What was sent, in its order; what the replies of the chats used; `unseen` edits were in no next turn."""
+    """What the chats sent, in its order, and what their replies used; `unseen` edits were in no next turn.
+
+    `synthesizer` is what that one was asked, and when.
+    """
 
     turns: int
     sent: list[Sent] = field(default_factory=list)
     used: list[Usage] = field(default_factory=list)
     renewals: int = 0
     unseen: list[str] = field(default_factory=list)
-    others: list[Mapping[str, Any]] = field(default_factory=list)
+    synthesizer: list[tuple[float, Mapping[str, Any]]] = field(default_factory=list)
 
 
 def play(root: Path, gaps: Sequence[float], clients: int = 1, turns: int = TURNS, renewed_after: int = 30) -> Played:
@@ -145,7 +148,7 @@ class _Player:
         if asked.to != "messages":
             return None
         if "Renew the synthesis" in asked.words:
-            self.played.others.append(asked.body)
+            self.played.synthesizer.append((self.seconds(), asked.body))
             return {"reply": [{"tool": "report", "input": {"summary": "done", "answer": self._synthesis()}}]}
         self.played.sent.append(Sent(self.seconds(), self.client, self.turn, asked.body, self.index))
         self._look(asked)

@@ -4,7 +4,7 @@ An entry of the cache stands only where a mark stood, and a request has four. On
 for the layers before it. Which of them, is a question of who reads what is written there:
 
     one space talks      A, I, S    a renewal, or a new chat after an edit, finds A, and where the index is as it was, I
-    several spaces       B, I, S    B is the same for all of them: the next client finds the tools and rules
+    several spaces       B, A, S    B is the same for all of them: the next client finds the tools and rules
 
 How long the marks live is a question of the pace: what lives five minutes is written for 1.25 of a plain token, what
 lives an hour for 2, and reading costs 0.1 and begins the life anew. So the calls of the last exchanges are looked at:
@@ -32,7 +32,7 @@ RENEWED_AFTER = 30
 """Exchanges after which the layers behind the persona are written anew in any case (about: a setting says it)."""
 
 _ORDER = ("B", "A", "I", "S")
-_ONE, _SEVERAL = (1, 2, 3), (0, 2, 3)
+_ONE, _SEVERAL = (1, 2, 3), (0, 1, 3)
 _PRICE = {"5m": WRITE, "1h": WRITE_1H}
 _LIVES: tuple[tuple[Life, Life], ...] = (("5m", "5m"), ("1h", "5m"), ("1h", "1h"))
 """Of prefix and tail; the API takes no hour after five minutes."""

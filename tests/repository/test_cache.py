@@ -55,7 +55,7 @@ def test_clients_in_turn_share_their_rules(tmp_path: Path) -> None:
     first = [block.get("cache_control") for one in found.sent[:3] for block in one.body["system"][:1]]
     assert first == [None, FIVE, HOUR], "the turn of three clients that talk each 100 s comes again after 300"
     shared = [replayed([(one.at, marked(one, PLANS[plan], LIVES["1h"])) for one in found.sent]) for plan in PLANS]
-    assert shared[1].paid < shared[0].paid, "a mark at B saves what each client would write for itself"
+    assert max(shared[1].paid, shared[2].paid) < shared[0].paid, "without a mark at B each client writes it"
 
 
 def test_the_bound_counts_a_line_once_wherever_it_moves() -> None:

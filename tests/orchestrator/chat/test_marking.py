@@ -39,14 +39,14 @@ def test_a_chat_that_begins_has_marks_at_persona_index_and_synthesis() -> None:
 
 
 def test_several_spaces_share_the_rules() -> None:
-    assert ends(LAYERS, spaces=2) == (0, 2, 3)
+    assert ends(LAYERS, spaces=2) == (0, 1, 3)
 
 
 @pytest.mark.parametrize(
     ("parts", "one", "several"),
     [
-        (("B", "A", "I"), (1, 2), (0, 2)),
-        (("B", "I", "S"), (0, 1, 2), (0, 1, 2)),
+        (("B", "A", "I"), (1, 2), (0, 1, 2)),
+        (("B", "I", "S"), (0, 1, 2), (0, 2)),
         (("B", "A"), (1,), (0, 1)),
         (("A", "S"), (0, 1), (0, 1)),
         ((), (0, 1, 2), (0, 1, 2)),
