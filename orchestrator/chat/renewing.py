@@ -16,9 +16,11 @@ from ...memory.errors import OnepenError
 from ...memory.fence import fences_of
 from ...memory.files import sha256
 from ...memory.ids import AgentId
+from ...memory.text.clip import clip
 from ...memory.workspace import SYNTHESIS
 from ...staging.secret import mask
 from ...subagents.definition import parse_definition
+from ..changes import MOST_WHAT
 from ..commit import Broken, PutRefused
 from ..door import SecretRefused
 from ..errors import OrchestratorFault
@@ -129,8 +131,10 @@ class Renewing:
             return RenewalResult(why, commit, SYNTHESIZER, task, len(source.said), notices=tuple(notices))
         except (_Unwritten, SecretRefused) as e:
             reason = e.message if isinstance(e, OnepenError) else str(e)
-        commit = self._commit(source, extracted(self._masked(source.said), self._mask(source.text)), why, "main", None)
+        new = extracted(self._masked(source.said), self._mask(source.text))
         told = f"the synthesis was extracted, not written: {reason}"
+        # The history says so, too: where nobody waits for this, the next message of each chat tells it from there.
+        commit = self._commit(source, new, clip(f"{why}; {self._mask(told)}", MOST_WHAT), "main", None)
         return RenewalResult(why, commit, "extracted", "", len(source.said), notices=(*notices, told))
 
     async def _written(self, source: _Source) -> tuple[str, Synthesis]:

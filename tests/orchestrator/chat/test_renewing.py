@@ -122,6 +122,8 @@ def test_without_a_synthesizer_it_is_extracted_and_that_is_said(parlour: Parlour
     assert '- 2026-11-29 09:30 "Note that I called Ana" → log_event: noted in today\'s log' in text
     assert f"(chats/{first.session}.jsonl, exchange 1)" in text
     parlour.turn("More", says("Well."), session=first.session)
+    (told,) = [line.why for line in parlour.lines(first.session) if isinstance(line, Renewed)]
+    assert "renewed after 1 exchange; the synthesis was extracted, not written: task " in told
     parlour.renew(why="1 exchange")
     text = parlour.text("memory/synthesis.md")
     assert '"More"' in text and text.count("# Where things stand") == 1 and "called Ana" in text
