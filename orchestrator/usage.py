@@ -95,7 +95,7 @@ def booking_line(space: Space, booking: Booking, now: datetime) -> str:
         "output": booking.usage.output,
         **({"cache_write_1h": booking.usage.cache_write_1h} if booking.usage.cache_write_1h else {}),
         "cost_usd": booking.cost_usd,
-        "seconds": booking.seconds,
+        "seconds": round(booking.seconds, 3),
         **({"lost": booking.lost} if booking.lost else {}),
         **booking.measured.as_json(),
     }
