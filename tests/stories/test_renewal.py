@@ -47,3 +47,24 @@ def test_in_the_foreground_it_is_renewed_before_the_command_ends(tmp_path: Path)
             Line("onepen -C ws ask 'And now?' --foreground 2>&1", says="the synthesis was renewed (2 exchanges)"),
             Line("cat ws/memory/synthesis.md", says="The kiln is cold."),
         )
+
+
+@pytest.mark.timeout(120)
+def test_a_message_meanwhile_does_not_wait_and_a_kill_meanwhile_leaves_the_old_state(tmp_path: Path) -> None:
+    slow: dict[str, object] = {"contains": "Renew the synthesis", "times": 1, "delay": 60, "reply": [REPORT]}
+    with MessagesApi([slow, *RULES]) as api, Story(tmp_path, api.env) as story:
+        story.tell(
+            *BEGIN,
+            Line("onepen -C ws ask 'How is it?'", says="I don't know."),
+            Line("echo 'And now?' | onepen -C ws chat --resume", says="I don't know."),
+            Line("echo 'And now?' | onepen -C ws chat --resume", says="I don't know."),
+        )
+        assert story.kill()
+        story.tell(
+            "! test -e ws/memory/synthesis.md",
+            Line("echo 'And now?' | onepen -C ws chat --resume", says="I don't know."),
+            Line(WAIT, says="The kiln is cold."),
+            Line("echo 'And now?' | onepen -C ws chat --resume 2>&1", says="It is cold."),
+            Line("onepen -C ws history", says="memory/synthesis.md: renewed after 4 exchanges"),
+            "onepen -C ws doctor",
+        )
