@@ -163,8 +163,9 @@ def test_a_note_that_just_fits_is_whole(tmp_path: Path, path: str, limit: str) -
 def test_no_layer_depends_on_a_later_one(tmp_path_factory: pytest.TempPathFactory, at: int, size: int) -> None:
     root = tmp_path_factory.mktemp("ws")
     files = ["OPS.md", "SOUL.md", "research/_index.md", "memory/synthesis.md"]
-    view = written(root, {**dict.fromkeys(files, LONG), "projects/_index.md": blocks(60)})
-    before = layers(view, view.workspace.house, TODAY, tools=1_500)
+    note = "Ask first.\n" * 40  # so long that each layer gets less than it wants, and more than its least
+    view = written(root, {**dict.fromkeys(files, note), "memory/synthesis.md": LONG, "projects/_index.md": blocks(200)})
+    before = layers(view, view.workspace.house, TODAY, tools=2_900)
     (root / files[at]).write_text("x.\n" * size)
-    after = layers(view, view.workspace.house, TODAY, tools=1_500)
+    after = layers(view, view.workspace.house, TODAY, tools=2_900)
     assert [layer.sha256 for layer in before[:at]] == [layer.sha256 for layer in after[:at]]

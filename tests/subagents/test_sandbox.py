@@ -65,6 +65,16 @@ def test_a_whole_attempt_is_made_inside(either: Bench) -> None:
 
 
 @held
+def test_what_its_prompt_shows_in_part_a_worker_reads_on_inside(either: Bench) -> None:
+    bench = replace(either, level=LEVEL)
+    bench.write("snapshot/whole/OPS.md", "".join(f"Rule {k}.\n" for k in range(1, 500)) + "MARKER\n")
+    asked = call(("read_card", {"card": "OPS.md", "start": 480}))
+    ending, host = attempt(bench, asked, ATTEMPT[-1])
+    assert isinstance(ending, Reported), (ending, bench.log)
+    assert "   500\tMARKER" in host.results[0].content
+
+
+@held
 def test_a_worker_that_fails_inside_says_where(either: Bench) -> None:
     """A traceback takes modules and sources that nobody has read before: they are looked up after the doors closed."""
     bench = replace(either, level=LEVEL)
