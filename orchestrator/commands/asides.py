@@ -92,8 +92,7 @@ class Asides:
             came = renewed(shell, session, follower.happened, foreground=self.foreground)
         finally:
             follower.broken()
-        for line in filter(None, (came.line, came.chat)):
-            shell.note(line)
+        shell.note(came.chat or came.line)
         shell.notes(came.notices)
         return came.exit_code
 

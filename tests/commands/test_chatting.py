@@ -249,7 +249,7 @@ def test_the_synthesis_is_renewed_where_one_sits(home: Path, api: MessagesApi, f
         console.until("1 call · ")
         prompted(console, client)
         console.type("/renew" + ENTER)
-        console.until("the synthesis was renewed (a person's word): commit ")
+        console.until("memory/synthesis.md: renewed after a person's word")
         prompted(console, client)
         console.type("And now?" + ENTER)
         console.until(lambda screen: screen.text.count("1 call · ") == 2)
