@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ...memory.clock import SystemClock
+from ...memory.clock import Clock, SystemClock
 from ...memory.errors import MemoryFault
 from ...memory.holder import Holder, PenHeld, holder, note_holder
 from ...memory.room import LOCK
@@ -30,7 +30,9 @@ _TRY_SECONDS = 0.25
 
 
 class Life:
-    """One process. `on_ready` is told once that requests are taken from now on; `streams` lead to the log, too."""
+    """One process. `on_ready` is told once that requests are taken from now on; `streams` lead to the log, too.
+
+    `clock` is the machine's, unless another is given."""
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class Life:
         idle_seconds: float | None,
         on_ready: Callable[[Holder], None],
         streams: tuple[int, ...] = (),
+        clock: Clock | None = None,
     ) -> None:
         self._root = root.resolve()
         self._env = env
@@ -48,6 +51,7 @@ class Life:
         self._idle_seconds = idle_seconds
         self._on_ready = on_ready
         self._streams = streams
+        self._clock = clock
         self._server: Server | None = None
         self._broken: MemoryFault | None = None
 
@@ -58,7 +62,7 @@ class Life:
     async def _run(self) -> str:
         async with AsyncExitStack() as held:
             orchestrator = await self._orchestrator(held)
-            clock = SystemClock(orchestrator.service.workspace.settings.timezone)
+            clock = self._clock or SystemClock(orchestrator.service.workspace.settings.timezone)
             since = clock.now().isoformat(timespec="seconds")
             durability = orchestrator.pen.durability
             note = Holder(os.getpid(), socket.gethostname(), since, version=__version__, durability=durability)
@@ -101,7 +105,7 @@ class Life:
         deadline = anyio.current_time() + _WAIT_SECONDS
         while True:
             try:
-                making = build_orchestrator(self._root, wait=_TRY_SECONDS, on_broken=self._broke)
+                making = build_orchestrator(self._root, clock=self._clock, wait=_TRY_SECONDS, on_broken=self._broke)
                 return await held.enter_async_context(making)
             except PenHeld as e:
                 found = holder(self._root)
