@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+import anyio.to_thread
+
 from ...memory.budget import fitting, lines_of
 from ...memory.errors import OnepenError
 from ...memory.fence import fences_of
@@ -85,11 +87,14 @@ class Renewing:
         self._chats = Chats(house.space)
         self._model = model
 
-    def due(self, chat_tokens: int) -> str:
-        """Why the synthesis is due after an answer in a chat of so many tokens; "" when it isn't."""
+    async def due(self, chat_tokens: int) -> str:
+        """Why the synthesis is due after an answer in a chat of so many tokens; "" when it isn't.
+
+        The first look of a process reads every chat of the space, in a thread: others go on meanwhile.
+        """
         told = coverage(self._house.commits())
-        untold = sum(self._house.heard.untold(self._chats, told).values())
-        return due(untold, chat_tokens, self._house.view.workspace.settings.limits)
+        untold = await anyio.to_thread.run_sync(self._house.heard.untold, self._chats, told)
+        return due(sum(untold.values()), chat_tokens, self._house.view.workspace.settings.limits)
 
     async def renew(self, why: str) -> RenewalResult:
         """The synthesis renewed; nothing is done where nothing was said since. Raises RenewalRuns.

@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 import anyio
 
 from ...memory.errors import OnepenError
-from ...memory.fence import fences_of
 from ...memory.ids import AgentId
 from ...memory.problem import Problem
-from ...memory.settings import LimitSettings
 from ...staging.secret import secrets_in
 from ...subagents.definition import AgentDefinition, parse_definition
-from ...subagents.messages import Block, Text, user, well_formed
+from ...subagents.messages import Text, user, well_formed
 from ..errors import BadRequest, OrchestratorFault
 from ..loud import outgrown_lines
 from ..requests import ChatBegun, ChatRequest, Notice, OnEvent
@@ -21,13 +19,12 @@ from ..stop import StopSign
 from ..tasks.dossier import find_task
 from . import repair
 from .answer import RenewalResult, TurnResult
-from .beginning import print_of, prompt_now
+from .beginning import prompt_now
 from .booking import CUT, Booked, booked
 from .coverage import coverage, latest_synthesis
-from .edited import Edited, by_hand, edits_told, other_than
 from .house import House
-from .lines import Asked, Begun, Ended, Prompt, Renewed, Resulted
-from .news import latest, news_since, told_line, told_paths
+from .lines import Begun, Ended, Prompt, Renewed, Resulted
+from .message import message
 from .prompt import MAIN, conversation_tokens
 from .renewal import first_kept, renewed_line
 from .renewing import Renewing
@@ -124,7 +121,7 @@ class Talk:
         with self._answering(session.id):
             on_event(ChatBegun(session.id))
             session = self._renewed(self._repaired(session), line.name, on_event)
-            session = self._chats.add(session, self._asked(session, words, line.name, on_event))
+            session = self._chats.add(session, message(self._house, session, words, line.name, on_event))
             turn = self._prepared(session, line.on_account_of(session), on_event, stop, request.model)
             over = await self._over(turn, line, started)
             secret = self._secret_in(words, session)
@@ -137,7 +134,7 @@ class Talk:
             )
             result = result_of(turn.session, self._house.space, line.name, anyio.current_time() - started, told)
             tokens = sum(conversation_tokens(messages(turn.session)).values())
-            return replace(result, renewal=Renewing(self._house, line.name).due(tokens))
+            return replace(result, renewal=await Renewing(self._house, line.name).due(tokens))
 
     async def renew(self, session: str | None, why: str | None = None, *, anew: bool = True) -> RenewalResult:
         """The synthesis of the space renewed, whether it is due or not; with `anew` the chat begins anew at once.
@@ -212,7 +209,7 @@ class Talk:
         newest = latest_synthesis(commits, space)
         if newest is None or (newest.id == session.prompt.synthesis and not anew):
             return None
-        first = first_kept(session, coverage(commits), self._limits)
+        first = first_kept(session, coverage(commits), self._house.view.workspace.settings.limits)
         return Renewed(
             **{**vars(self._prompt(model, keep=keep)), "known": session.known},
             at=self._house.clock.now().isoformat(timespec="seconds"),
@@ -230,33 +227,6 @@ class Talk:
 
     def _standing(self, task: str) -> str:
         return find_task(self._house.view.workspace, task, self._house.clock).state.status
-
-    def _asked(self, session: Session, words: str, model: str, on_event: OnEvent) -> Asked:
-        """The person's message, with the time and what was changed since the agent was last told."""
-        now, commits, space = self._house.clock.now(), self._house.commits(), self._house.space
-        fences = fences_of(space.root)
-        seen = other_than(session.seen, lambda path: print_of(self._house.view, path))
-        told = told_paths(commits, session)
-        edited = [Edited(path, self._text(path)) for path in by_hand(seen, told)]
-        notes = (news_since(commits, session, fences), edits_told(edited, session.prompt, fences, space.prefix))
-        if line := told_line(commits, session, [one.path for one in edited], space.prefix):
-            on_event(Notice(line))
-        blocks: list[Block] = [Text(f"(It is {now:%A} {now.isoformat(sep=' ', timespec='minutes')}.)\n")]
-        blocks += [Text(note) for note in notes if note]
-        blocks.append(Text(words))
-        at = now.isoformat(timespec="seconds")
-        return Asked(session.turn + 1, at, tuple(blocks), latest(commits), model, seen)
-
-    def _text(self, path: str) -> str | None:
-        """The text of a file that was edited; None where there is none any more that can be read."""
-        try:
-            return self._house.view.text(path)
-        except (OnepenError, OSError):
-            return None
-
-    @property
-    def _limits(self) -> LimitSettings:
-        return self._house.view.workspace.settings.limits
 
     def _prepared(self, session: Session, ask: Ask, on_event: OnEvent, stop: StopSign, model: str | None) -> Turn:
         def sight() -> Sight:
