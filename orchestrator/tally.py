@@ -189,6 +189,9 @@ _NAMES: Mapping[By, Callable[[Entry], str]] = {
 def _add_layers(found: dict[str, _Sum], entry: Entry) -> None:
     """A line's counters by layer, and its words; what it cost is shared out by what each kind of token costs."""
     whole, cost = entry.booking.usage, entry.booking.cost_usd
+    if whole == Usage():  # a call that nobody saw end: what it may have cost is booked, and no token
+        found.setdefault(UNKNOWN, _Sum()).add(entry, whole, cost)
+        return
     words = Usage(output=whole.output)
     parts = spread(entry.booking.measured.layers, whole) or {UNKNOWN: replace(whole, output=0)}
     for k, (name, usage) in enumerate(parts.items()):

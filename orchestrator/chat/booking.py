@@ -11,7 +11,7 @@ from ...memory.workspace import Space
 from ...subagents.model import Usage
 from ..book import book_all, record
 from ..errors import OrchestratorFault
-from ..meter.response import Response
+from ..meter.response import Response, model_of
 from ..meter.talked import responses
 from ..usage import Booking
 from .lines import Ended, Lost
@@ -49,7 +49,18 @@ def booked(session: Session, end: Ended, model: str, seconds: float, *, again: b
     """What there is to book of a turn that ended so."""
     lost = sum(1 for one in session.lines if isinstance(one, Lost) and one.turn == end.turn)
     found = responses(session, end.turn)
-    return Booked(session.id, end.turn, model, end.usage, end.cost_usd, lost, seconds, found, again, session.begun.at)
+    return Booked(
+        session.id,
+        end.turn,
+        model_of(model, found),
+        end.usage,
+        end.cost_usd,
+        lost,
+        seconds,
+        found,
+        again,
+        session.begun.at,
+    )
 
 
 def book_turn(space: Space, one: Booked, clock: Clock) -> None:

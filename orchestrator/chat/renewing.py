@@ -19,6 +19,7 @@ from ...memory.fence import fences_of
 from ...memory.files import sha256
 from ...memory.ids import AgentId
 from ...memory.text.clip import clip
+from ...memory.text.daylog import parse_day
 from ...memory.workspace import SYNTHESIS
 from ...staging.secret import mask
 from ...subagents.definition import parse_definition
@@ -191,19 +192,24 @@ class Renewing:
 
     def _log(self, said: Sequence[Exchange]) -> str:
         """The day logs of the days on which this was said, the newest lines within a budget."""
-        first = min(one.at for one in said)[:10]
-        view, space = self._house.view, self._house.space
-        days = [day.isoformat() for day in view.days(space) if day.isoformat() >= first]
-        texts = (f"# {day}\n{view.text(space.path(f'memory/{day}.md')) or ''}" for day in days)
-        lines = lines_of("\n".join(texts))
+        lines = lines_of("\n".join(f"# {day}\n{text}" for day, text in self._days(said)))
         fit = fitting(lines[::-1], _LOG_TOKENS)
         cut = len(lines) - fit
         return (f"(… {cut} earlier lines are not shown here)\n" if cut else "") + "".join(lines[cut:])
 
+    def _days(self, said: Sequence[Exchange]) -> Iterator[tuple[str, str]]:
+        """The days from the first of these exchanges on, and their logs."""
+        first = min(one.at for one in said)[:10]
+        view, space = self._house.view, self._house.space
+        for day in (day.isoformat() for day in view.days(space)):
+            if day >= first:
+                yield day, view.text(space.path(f"memory/{day}.md")) or ""
+
     def _commit(self, source: _Source, new: Synthesis, why: str, agent: str, task: str | None) -> str:
         """Commits it; raises PutRefused where the synthesis is not what this was made from, SecretRefused."""
         kind = "external" if any(one.external for one in source.said) else "event"
-        log = [(kind, line) for line in new.log if loggable(kind, line)]
+        logged = {line.text for _, text in self._days(source.said) for line in parse_day(text)}
+        log = [(kind, line) for line in dict.fromkeys(new.log) if line not in logged and loggable(kind, line)]
         if new.text == source.text:
             log.append(("synthesis", f"unchanged after {why}"))
         with self._house.desk.scribe() as scribe:

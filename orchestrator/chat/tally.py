@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from ...memory.workspace import Space
 from ...subagents.messages import Text
 from ...subagents.model import Usage
+from ..meter.response import model_of
 from ..meter.talked import responses
 from ..results import UsageTotals
 from .answer import TurnResult
@@ -49,7 +50,7 @@ def result_of(session: Session, space: Space, model: str, seconds: float, notice
     results = [one for one in session.lines if isinstance(one, Resulted) and one.turn == end.turn]
     said = ["".join(b.text for b in one.content if isinstance(b, Text)).strip() for one in replies]
     answer = said[-1] if said and said[-1] else "\n\n".join(text for text in said if text)
-    usage = end.usage
+    usage, booked = end.usage, responses(session, end.turn)
     return TurnResult(
         session=session.id,
         turn=end.turn,
@@ -65,8 +66,8 @@ def result_of(session: Session, space: Space, model: str, seconds: float, notice
         drafts=tuple(id_ for one in results for id_ in one.drafts),
         notices=notices,
         seconds=seconds,
-        model=model,
-        missed=tuple(one.measured.missed for one in responses(session, end.turn) if one.measured.missed is not None),
+        model=model_of(model, booked),
+        missed=tuple(one.measured.missed for one in booked if one.measured.missed is not None),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..meter.response import Response
+from ..meter.response import Response, model_of
 from ..meter.worked import responses, spent_on
 from ..review.judge import REVIEWER
 from ..usage import Booking
@@ -42,6 +42,7 @@ def _each(whole: Booking, found: Sequence[Response]) -> Iterator[Booking]:
     for one in found:
         yield replace(
             whole,
+            model=model_of(whole.model, found),
             call=one.call,
             usage=one.usage,
             cost_usd=one.cost_usd,

@@ -97,6 +97,15 @@ def test_a_lost_call_is_no_response_but_in_the_sums(tmp_path: Path) -> None:
     assert (total.bookings, total.responses, total.lost_calls, total.usage.input, total.seconds) == (1, 1, 1, 20, 2.0)
 
 
+def test_by_layer_what_a_call_may_have_cost_that_nobody_saw_end_is_in_a_row(tmp_path: Path) -> None:
+    space = Space(tmp_path, None)
+    line = Booking("", 0, "main", "big", Usage(10), 0.1, role="main", chat="s", turn=1, call=1)
+    for one in (line, replace(line, call=2, usage=Usage(), cost_usd=0.3, lost=1)):
+        book(space, one, datetime.fromisoformat(DAYS[0]))
+    found = tally([space], "layer")
+    assert sum(row.cost_usd or 0 for row in found.rows) == found.totals.cost_usd == 0.4
+
+
 def test_nothing_costs_nothing(tmp_path: Path) -> None:
     result = tally([Space(tmp_path, None)], "day")
     assert (result.rows, result.totals.cost_usd) == ((), 0.0)

@@ -201,3 +201,15 @@ def test_an_unchanged_synthesis_is_a_renewal_all_the_same(parlour: Parlour, make
     result = parlour.renew(why="1 exchange")
     assert result.commit and parlour.renew(why="1 exchange").commit == ""
     assert "[synthesis] unchanged after 1 exchange" in parlour.text("memory/2026-11-29.md")
+
+
+def test_a_line_that_the_day_log_has_is_not_logged_again(parlour: Parlour, make_service: Make) -> None:
+    again = WRITTEN.replace("since 3 Nov", "again") + "- Bo fires on Monday.\n"
+    by_script(parlour, make_service, WRITTEN, again)
+    session = talk(parlour, "one")
+    parlour.renew()
+    parlour.turn("two", says("2"), session=session)
+    parlour.renew()
+    log = parlour.text("memory/2026-11-29.md")
+    lines = ("Ana decided on 1220 degrees.", "The launch is on 5 December.", "Bo fires on Monday.")
+    assert [log.count(line) for line in lines] == [1, 1, 1]

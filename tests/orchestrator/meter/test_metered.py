@@ -47,7 +47,7 @@ class Talking:
                 profile = Profile("default", base_url=api.url, key=Secret("k"), diagnostics=True)
                 served = Served(Claude(profile, model, gateway.clients), PRICE)
                 service = self._make(models=lambda name, definition, client, served=served: served)
-                chat = (await service.turn(ChatRequest(text, chat, None))).session
+                chat = (await service.turn(ChatRequest(text, chat, None, model))).session
         finally:
             await gateway.close()
 
@@ -92,6 +92,12 @@ def test_a_pause_is_longer_than_the_marks_live_and_another_model_has_a_cache_of_
     assert summed == [
         sum(getattr(line.usage, kind) for line in lines) for kind in ("input", "cache_write", "cache_read")
     ]
+
+
+def test_what_a_server_lists_first_is_booked_by_its_own_name(talking: Talking, root: Path, service: Service) -> None:
+    with MessagesApi([{"reply": "Yes."}], models=["qwen", "other"]) as api:
+        talking.says(api, (0, "default", "one"))
+    assert [line.model for line in booked(root, service)] == ["qwen"]
 
 
 def test_what_a_server_counts_is_booked_to_the_token_and_no_hit_is_claimed_where_none_was(
