@@ -6,6 +6,7 @@ from ...memory.fence import Fences
 from ...memory.history import Commit, is_index
 from ...memory.text.clip import clip
 from ...memory.tokens import estimate
+from ...memory.workspace import SYNTHESIS
 from .session import Session
 
 TOKENS = 800
@@ -46,7 +47,7 @@ def _own(commit: Commit, session: Session) -> bool:
 def news_since(commits: Sequence[Commit], session: Session, fences: Fences) -> str:
     """What others changed since the agent was last told, the newest within a budget; "" for nothing.
 
-    The renewal that this chat has begun from is no news: it stands in its prompt.
+    The renewal that this chat has begun from is no news, it stands in its prompt; and none before it is.
     """
     new = _new(commits, session)
     if not new:
@@ -84,7 +85,12 @@ def _is_day(path: str, prefix: str) -> bool:
 
 def _new(commits: Sequence[Commit], session: Session) -> list[Commit]:
     since = _since(commits, session)
-    return [one for one in since if not _own(one, session) and one.id != session.prompt.synthesis]
+    held = max((k for k, one in enumerate(since) if one.id == session.prompt.synthesis), default=-1)
+    return [
+        one
+        for k, one in enumerate(since)
+        if not _own(one, session) and not (k <= held and any(path.endswith(SYNTHESIS) for path in one.paths))
+    ]
 
 
 def _index_lines(commit: Commit) -> tuple[str, ...]:

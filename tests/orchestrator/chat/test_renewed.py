@@ -76,6 +76,18 @@ def test_another_chat_of_the_space_begins_anew_and_keeps_all_that_is_its_own(par
     assert (renewed.first, renewed.synthesis) == (1, commit)
 
 
+def test_renewals_that_a_chat_slept_through_are_no_news(parlour: Parlour) -> None:
+    other = parlour.turn("hello", says("Hello."))
+    renew(parlour, "Once.\n", {"2026-11-29-other": (1, 9)})
+    before = parlour.view.bytes("memory/synthesis.md")
+    assert before is not None
+    renew(parlour, "Twice.\n", {"2026-11-29-other": (10, 19)}, before=sha256(before))
+    parlour.turn("again", says("Again."), session=other.session)
+    request = parlour.model.requests[-1]
+    assert "Twice." in request.system[3] and "Changed in memory" not in request.messages[-1].text
+    assert not [event.text for event in parlour.events if isinstance(event, Notice) and "is told" in event.text]
+
+
 def test_a_renewal_that_is_undone_is_undone_in_the_chats_too(parlour: Parlour) -> None:
     first = parlour.turn("first words", says("One."))
     renew(parlour, "Once.\n", {first.session: (1, 1)})
