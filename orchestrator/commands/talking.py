@@ -78,7 +78,7 @@ def chat(
     if list_:
         return _listed(shell, alone=session is None and not resume)
     if session is not None and not resume:
-        raise BadText(f"SESSION {session}: to go on with a chat, say --resume", hint=f"onepen chat --resume {session}")
+        raise BadText(f"SESSION {session}: to go on with a chat, say --resume", hint=f"{_resume(shell)} {session}")
     going = _chats(shell).find(session or "last") if resume else None
     if shell.terminal.can_ask:
         shell.note("/help says what can be typed, /quit ends" if going else "a new chat; /help says more, /quit ends")
@@ -91,8 +91,14 @@ def chat(
     dialogue = Dialogue(shell, _entry(shell, asides), turn, asides, going)
     code = dialogue.run()
     if dialogue.session is not None:
-        shell.note(f"the chat is kept (next: onepen chat --resume {dialogue.session})")
+        shell.note(f"the chat is kept (next: {_resume(shell)} {dialogue.session})")
     return code
+
+
+def _resume(shell: Shell) -> str:
+    """How to go on with a chat of this space from where one stands."""
+    client = shell.common.client
+    return f"onepen chat{f' --client {client}' if client is not None else ''} --resume"
 
 
 def _entry(shell: Shell, asides: "Asides") -> "Entry":
@@ -118,7 +124,7 @@ def _listed(shell: Shell, *, alone: bool) -> int:
         raise BadText("--list goes without SESSION and --resume")
     result = latest(_chats(shell))
     shell.notes(result.notices)
-    shell.answer(result, lambda: listed(result, shell.terminal, "onepen chat --resume"))
+    shell.answer(result, lambda: listed(result, shell.terminal, _resume(shell)))
     return 0
 
 

@@ -90,6 +90,15 @@ def test_a_question_its_answer_and_the_end(home: Path, api: MessagesApi) -> None
     assert "thinking" not in console.screen.text, "what moved is gone"
 
 
+def test_how_to_go_on_with_a_clients_chat_names_the_client(home: Path) -> None:
+    onepen = Program(home)
+    there = ("-C", "ws", "--client", "acme")
+    kept = onepen.ok("chat", *there, "--model", "offline", stdin="What is open?\n").err
+    (command,) = re.findall(r"\(next: onepen (chat .*)\)", kept)
+    assert f"Next: onepen {command}" in onepen.ok("chat", *there, "--list").out
+    assert onepen.ok("-C", "ws", *command.split(), "--model", "offline", stdin="And now?\n").out
+
+
 def test_ctrl_c_ends_the_answer_and_twice_on_the_empty_line_the_chat(home: Path, api: MessagesApi) -> None:
     with chat(home, api) as console:
         prompted(console)
@@ -265,7 +274,7 @@ def test_on_a_narrow_screen_no_word_is_torn_and_another_size_is_taken_up(home: P
         prompted(console)
         assert NARROW in console.screen.text
         console.resize(60, 20)
-        console.until(lambda screen: "default" in screen.lines[-1])
+        console.until(lambda screen: "claude-" in screen.lines[-1])
         console.type("Tell it breit" + ENTER)
         console.until("- plain words follow behind it here")
 
