@@ -132,7 +132,7 @@ def usage_line(result: "TurnResult") -> str:
 def _missed(one: "Missed") -> str:
     """What was sent anew, from which layer on, and why."""
     if one.cause == "renewed":
-        return f"{one.layer} renewed"
+        return f"begun anew from {one.layer} on"
     after = f" after {one.after} s" if one.cause == "expired" and one.after is not None else ""
     return f"missed from {one.layer} on, {one.cause}{after}: {one.tokens:,} anew"
 
