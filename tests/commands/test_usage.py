@@ -77,4 +77,5 @@ def test_under_an_answer_stands_what_it_missed_and_no_hit_that_was_none() -> Non
     assert late.endswith(
         "cache write 890, cache read 0, out 5 · $0.0000 · missed from B on, expired after 412 s: 800 anew"
     )
-    assert usage_line(result(UsageTotals(10, 890, 0, 5), Missed("I", "renewed", 800))).endswith(" · begun anew from I on")
+    anew = usage_line(result(UsageTotals(10, 890, 0, 5), Missed("I", "renewed", 800)))
+    assert anew.endswith(" · begun anew from I on")
