@@ -89,7 +89,7 @@ class Dialogue:
                 try:
                     self._carried_out(name, rest)
                 except (OnepenError, OSError) as e:
-                    streams.tell(told(e).line())
+                    self._shell.note(told(e).line())
                 return 0
 
     def _carried_out(self, name: str, rest: str) -> None:
@@ -118,7 +118,7 @@ class Dialogue:
             follower.broken()
             self.session = follower.session or self.session
             failure = told(e)
-            streams.tell(failure.line())
+            self._shell.note(failure.line())
             return failure.exit_code
         except KeyboardInterrupt:
             follower.broken()

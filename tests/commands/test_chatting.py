@@ -273,6 +273,9 @@ def test_on_a_narrow_screen_no_word_is_torn_and_another_size_is_taken_up(home: P
         console.until(" · $")
         prompted(console)
         assert NARROW in console.screen.text
+        console.type("/show zzz" + ENTER)
+        console.until("onepen: draft 'zzz': not in\n  this workspace (next: onepen\n  drafts --all-clients)")
+        prompted(console)
         console.resize(60, 20)
         console.until(lambda screen: "claude-" in screen.lines[-1])
         console.type("Tell it breit" + ENTER)
