@@ -13,7 +13,7 @@ from .asides import Asides
 from .echo import keys
 from .entry import Entry
 from .failure import told
-from .shell import Shell
+from .shell import Shell, json_text
 from .slash import Command, NotUnderstood, Said, help_text, understood
 from .terminal import look
 from .toll import Toll, status_line
@@ -119,6 +119,8 @@ class Dialogue:
             self.session = follower.session or self.session
             failure = told(e)
             self._shell.note(failure.line())
+            if json:
+                streams.answer(json_text(failure.as_json()))
             return failure.exit_code
         except KeyboardInterrupt:
             follower.broken()

@@ -99,6 +99,13 @@ def test_how_to_go_on_with_a_clients_chat_names_the_client(home: Path) -> None:
     assert onepen.ok("-C", "ws", *command.split(), "--model", "offline", stdin="And now?\n").out
 
 
+def test_a_message_that_failed_has_its_line_of_json(home: Path, api: MessagesApi) -> None:
+    env = {**api.env, "ONEPEN_MODEL": "nobody"}
+    ran = Program(home)("-C", "ws", "chat", "--json", env=env, stdin="When?\nAnd then?\n")
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    assert ran.code == 2 and [line["error"]["exit_code"] for line in lines] == [2, 2]
+
+
 def test_ctrl_c_ends_the_answer_and_twice_on_the_empty_line_the_chat(home: Path, api: MessagesApi) -> None:
     with chat(home, api) as console:
         prompted(console)
