@@ -37,6 +37,7 @@ from .renewal import due
 from .said import Exchange, exchanges, page, spans, within
 from .store import Chats
 from .synthesis import NoSynthesis, Synthesis, extracted, loggable, parse_synthesis
+from .unfinished import BEFORE, SAID, call_off, covered, unfinished
 
 SYNTHESIZER = "synthesizer"
 READ_TOKENS = 20_000
@@ -108,8 +109,9 @@ class Renewing:
                 source = self._source()
                 if not source.said:
                     break
+                source, left = await self._taken_up(source)
                 try:
-                    return await self._renewed(source, why, notices)
+                    return await self._renewed(source, why, notices, left)
                 except _Stopped:
                     return RenewalResult(why, notices=(*notices, "the renewal was stopped; the synthesis is as it was"))
                 except PutRefused:
@@ -127,12 +129,31 @@ class Renewing:
         before = self._house.view.bytes(self._house.space.path(SYNTHESIS))
         return _Source(before, said, key_of(latest_synthesis(commits, self._house.space), spans(said)))
 
-    async def _renewed(self, source: _Source, why: str, notices: Sequence[str]) -> RenewalResult:
-        """The synthesis that the synthesizer wrote, committed; where it could not, the extracted one."""
+    async def _taken_up(self, source: _Source) -> tuple[_Source, str | None]:
+        """What is told by a task that was interrupted, and its id; all of it and None where there is none such."""
+        house = self._house
+        tasks = await anyio.to_thread.run_sync(unfinished, house.space, house.clock, SYNTHESIZER)
+        before = self._synthesis(source)
+        for task in () if self._model == OFFLINE else tasks:
+            if said := covered(task, source.said, before, self._page):
+                others = [one for one in tasks if one is not task]
+                list(call_off(others))
+                key = key_of(latest_synthesis(house.commits(), house.space), spans(said))
+                return replace(source, said=said, key=key), task.task
+        list(call_off(tasks))
+        return source, None
+
+    async def _renewed(
+        self, source: _Source, why: str, notices: Sequence[str], left: str | None = None
+    ) -> RenewalResult:
+        """The synthesis that the synthesizer wrote, committed; where it could not, the extracted one.
+
+        `left` is a task that goes on; without it a new one is made.
+        """
         try:
             if self._model == OFFLINE:
                 raise _Unwritten("the offline model writes no prose")
-            task, written = await self._written(source)
+            task, written = await self._written(source, left)
             commit = self._commit(source, written, why, SYNTHESIZER, task)
             return RenewalResult(why, commit, SYNTHESIZER, task, len(source.said), notices=tuple(notices))
         except (_Unwritten, SecretRefused) as e:
@@ -143,18 +164,18 @@ class Renewing:
         commit = self._commit(source, new, clip(f"{why}; {self._mask(told)}", MOST_WHAT), "main", None)
         return RenewalResult(why, commit, "extracted", "", len(source.said), notices=(*notices, told))
 
-    async def _written(self, source: _Source) -> tuple[str, Synthesis]:
+    async def _written(self, source: _Source, left: str | None) -> tuple[str, Synthesis]:
         """The task that wrote it, and what it answered; one that is no synthesis is asked for once more."""
         reason = ""
         for _ in range(2):
-            task, answer = await self._asked(source, reason)
+            task, answer = await self._asked(source, reason, left)
             try:
                 return task, parse_synthesis(answer)
             except NoSynthesis as e:
-                reason = str(e)
+                reason, left = str(e), None
         raise _Unwritten(f"what the synthesizer answered can't be used, since {reason}")
 
-    async def _asked(self, source: _Source, wrong: str) -> tuple[str, str]:
+    async def _asked(self, source: _Source, wrong: str, left: str | None) -> tuple[str, str]:
         house = self._house
         text = _TASK + (f" The answer to this task was not usable before: {wrong}." if wrong else "")
         request = DelegateRequest(
@@ -165,13 +186,13 @@ class Renewing:
             model=self._asked_model(),
             external=any(one.external for one in source.said),
             papers=(
-                ("synthesis.md", self._mask(source.text) or "(there is none yet)\n"),
-                ("said.md", page(source.said, fences_of(house.space.root), self._mask)),
+                (BEFORE, self._synthesis(source)),
+                (SAID, self._page(source.said)),
                 ("log.md", self._mask(self._log(source.said)) or "(nothing was logged)\n"),
             ),
         )
         try:
-            result = await house.delegate(request, lambda made: None)
+            result = await (house.delegate(request, lambda made: None) if left is None else house.resume(left))
         except (OnepenError, OSError) as e:
             if isinstance(e, Broken):
                 raise
@@ -182,6 +203,14 @@ class Renewing:
         if view.status != "answered" or view.answer is None:
             raise _Unwritten(f"task {view.task} is {view.status}" + (f": {view.reason}" if view.reason else ""))
         return view.task, view.answer
+
+    def _synthesis(self, source: _Source) -> str:
+        """The synthesis that there is, as the synthesizer is given it."""
+        return self._mask(source.text) or "(there is none yet)\n"
+
+    def _page(self, said: Sequence[Exchange]) -> str:
+        """What was said, as the synthesizer is given it."""
+        return page(said, fences_of(self._house.space.root), self._mask)
 
     def _asked_model(self) -> str | None:
         """The chat's own model, unless the synthesizer's definition names another."""

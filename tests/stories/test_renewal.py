@@ -64,7 +64,9 @@ def test_a_message_meanwhile_does_not_wait_and_a_kill_meanwhile_leaves_the_old_s
             "! test -e ws/memory/synthesis.md",
             Line("echo 'And now?' | onepen -C ws chat --resume", says="I don't know."),
             Line(WAIT, says="The kiln is cold."),
+            Line("grep -l 'agent: synthesizer' ws/staging/*/task.md | wc -l", says="1"),
             Line("echo 'And now?' | onepen -C ws chat --resume 2>&1", says="It is cold."),
             Line("onepen -C ws history", says="memory/synthesis.md: renewed after 4 exchanges"),
+            Line("onepen -C ws status | grep -c interrupted || true", says="0"),
             "onepen -C ws doctor",
         )
