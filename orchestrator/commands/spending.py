@@ -42,7 +42,8 @@ def used(result: "UsageResult", terminal: Terminal) -> str:
         lines.append(wrap(words + "\n", terminal.columns))
     if result.totals.lost_calls:
         lost = count(result.totals.lost_calls, "call")
-        lines.append(wrap(f"{lost} gave no whole reply; in the sums is what they used, or the most that it can have been\n", terminal.columns))
+        words = f"{lost} gave no whole reply; in the sums is what they used, or the most that it can have been"
+        lines.append(wrap(words + "\n", terminal.columns))
     lines += _cached(result, terminal)
     return "".join((*lines, *_charted(result, terminal), *told))
 

@@ -9,6 +9,10 @@ from onepen.testing.program import PROGRAM, Program
 
 ESCAPE = "\x1b"
 LISTINGS = ["", "doctor", "drafts", "search kiln --limit 100", "context", "history"]
+LEFT_OUT = re.compile(
+    r"note: prompts begin without a part of projects/_index\.md \(.* cards\) \(next: onepen context\)\n"
+)
+"""500 cards are more than a prompt begins with, and that is told each time."""
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +33,14 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Program:
 @pytest.mark.parametrize("command", LISTINGS)
 def test_head_ends_it_quietly(command: str, big: Program) -> None:
     ran = big.shell(f"set -o pipefail; {PROGRAM} -C ws {command} | head -1")
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, LEFT_OUT.sub("", ran.err)) == (0, "")
     assert ran.out.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", LISTINGS)
 def test_a_closed_stdout_is_no_crash(command: str, big: Program) -> None:
     ran = big.shell(f"{PROGRAM} -C ws {command} >&- <&-")
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, LEFT_OUT.sub("", ran.err)) == (0, "")
 
 
 @pytest.mark.parametrize("command", LISTINGS)
@@ -45,7 +49,7 @@ def test_a_closed_stdout_is_no_crash(command: str, big: Program) -> None:
 )
 def test_a_poor_encoding_is_no_crash(command: str, env: dict[str, str], big: Program) -> None:
     plain = big.ok(*command.split(), "-C", "ws", env=env)
-    assert plain.out.isascii() and plain.err == ""
+    assert plain.out.isascii() and LEFT_OUT.sub("", plain.err) == ""
     document = big.ok(*command.split(), "-C", "ws", "--json", env=env)
     assert document.out.isascii()
     assert isinstance(json.loads(document.out), dict)
@@ -103,4 +107,4 @@ def test_json_is_one_document_on_stdout_and_nothing_else(command: str, big: Prog
         args.append(big.json("drafts", "-C", "ws")["drafts"][0]["id"])
     ran = big.ok(*args, "-C", "ws", "--json")
     assert isinstance(json.loads(ran.out), dict)
-    assert ran.out.endswith("}\n") and ran.err == ""
+    assert ran.out.endswith("}\n") and LEFT_OUT.sub("", ran.err) == ""

@@ -1,4 +1,4 @@
-"""A person whose researcher is a program of their own: for stories in which workers misbehave."""
+"""How long a story may take, and a person whose researcher is a program of their own: for workers that misbehave."""
 
 import json
 import sys
@@ -10,8 +10,16 @@ import pytest
 
 from onepen.testing import worker
 
+HERE = Path(__file__).parent
 Workers = Mapping[str, list[list[Any]]]
 Install = Callable[[Workers], dict[str, str]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A story starts a program for each of its lines, which takes its time on a machine that has other work to do."""
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(240))
 
 
 @pytest.fixture

@@ -319,5 +319,7 @@ def test_requests_may_be_limited_to_some_a_second(start: Start) -> None:
         with suppress(anthropic.RateLimitError):
             ask(client)
     taken = [seen.at for seen in api.requests if seen.status == 200]
-    assert len(taken) >= 2
-    assert all(after - before >= 0.2 for before, after in pairwise(taken))
+    refused = [seen.at for seen in api.requests if seen.status == 429]
+    assert len(taken) >= 2 and refused
+    # A request is noted when it comes and decided on a moment later, on a busy machine some time later.
+    assert all(any(before < at < after for at in refused) or after - before >= 0.1 for before, after in pairwise(taken))
