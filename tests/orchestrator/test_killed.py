@@ -130,6 +130,7 @@ def approvals(tmp_path: Path, count: int) -> None:
     assert onepen.json("doctor", cwd=ws)["ok"]
 
 
+@pytest.mark.timeout(240)
 def test_approve_killed_at_random_moments(tmp_path: Path) -> None:
     approvals(tmp_path, 4)
 
