@@ -22,9 +22,9 @@ def test_a_small_herd_stays_near_its_lower_bound(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(300)
 def test_twenty_at_once_with_the_gate_and_without() -> None:
-    command = (sys.executable, "-m", "benchmarks.herd", "--json")
+    # A server so slow that all have begun before its first reply does, however busy the machine is.
+    command = (sys.executable, "-m", "benchmarks.herd", "--json", "--latency", "3")
     found = json.loads(subprocess.run(command, cwd=REPOSITORY, capture_output=True, check=True).stdout)
     for row in found["herds"]:
         assert row["calls"] == 60
-        # How much dearer it is without the gate depends on how close together they start.
-        assert (row["times_bound"] <= TARGET) == row["gate"], row
+        assert row["times_bound"] <= TARGET if row["gate"] else row["times_bound"] > 1.9, row
