@@ -1,6 +1,7 @@
 """What a person or the main agent asks for as a change of memory: a card, a client, an agent, a status. Pure."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..memory.change import Change, Put, Rename
 from ..memory.history import Commit
@@ -64,29 +65,36 @@ def new_status(space: Space, target: CardTarget, status: str, note: str, who: st
     )
 
 
-def new_synthesis(
-    space: Space,
-    text: str,
-    log: Sequence[tuple[str, str]],
-    *,
-    before: str | None,
-    why: str,
-    who: str,
-    key: str,
-    task: str | None,
-    sources: tuple[str, ...],
-) -> Change:
-    """The synthesis begun anew, with what is to stand in the day log; `before` is the hash that it was made from."""
+@dataclass(frozen=True)
+class NewSynthesis:
+    """A synthesis begun anew; `log` are kind and text of the lines that go into the day log with it.
+
+    `before` is the hash of the one that it was made from, None where there was none. `task` is the synthesizer's, None
+    for one that was extracted; `sources` are the exchanges that it tells of.
+    """
+
+    text: str
+    log: tuple[tuple[str, str], ...]
+    before: str | None
+    why: str
+    who: str
+    key: str
+    task: str | None
+    sources: tuple[str, ...]
+
+
+def new_synthesis(space: Space, new: NewSynthesis) -> Change:
+    """The synthesis of a space begun anew, with what is to stand in the day log."""
     return Change(
         client=space.client,
-        what=f"{SYNTHESIS}: renewed after {why}",
-        who=who,
-        puts=(Put(SYNTHESIS, text.encode(), before),),
-        log=tuple(log),
-        key=key,
-        agent=who.partition(":")[2],
-        task=task,
-        sources=sources,
+        what=f"{SYNTHESIS}: renewed after {new.why}",
+        who=new.who,
+        puts=(Put(SYNTHESIS, new.text.encode(), new.before),),
+        log=new.log,
+        key=new.key,
+        agent=new.who.partition(":")[2],
+        task=new.task,
+        sources=new.sources,
     )
 
 

@@ -28,7 +28,17 @@ from ..memory.workspace import Space
 from ..staging.draft import Draft
 from ..staging.verdict import Accepted
 from . import door
-from .changes import MOST_WHAT, listed_agent, new_agent, new_card, new_client, new_status, new_synthesis, taken_back
+from .changes import (
+    MOST_WHAT,
+    NewSynthesis,
+    listed_agent,
+    new_agent,
+    new_card,
+    new_client,
+    new_status,
+    new_synthesis,
+    taken_back,
+)
 from .committing import Lender, at_once
 from .drafted import change_of, own_change_of
 from .errors import IdIsTaken
@@ -335,25 +345,12 @@ class Scribe:
         """The status of a project, with a line in the day log; once for a key. Raises EditRefused or BadLogText."""
         return self._once(space, new_status(space, target, status, note, who, key))
 
-    def renew_synthesis(
-        self,
-        space: Space,
-        text: str,
-        log: Sequence[tuple[str, str]],
-        *,
-        before: str | None,
-        why: str,
-        who: str,
-        key: str,
-        task: str | None,
-        sources: tuple[str, ...],
-    ) -> Written:
+    def renew_synthesis(self, space: Space, new: NewSynthesis) -> Written:
         """The synthesis begun anew, in one commit with what goes into the day log; once for a key.
 
-        Raises PutRefused where it is no longer what it was made from (`before`, a hash), SecretRefused or BadLogText.
+        Raises PutRefused where it is no longer what it was made from, SecretRefused or BadLogText.
         """
-        change = new_synthesis(space, text, log, before=before, why=why, who=who, key=key, task=task, sources=sources)
-        return self._once(space, change)
+        return self._once(space, new_synthesis(space, new))
 
     def list_agent(self, agent: AgentId, description: str, who: str) -> Commit:
         """The block of an agent in the registry, for a definition that was put there by hand."""

@@ -15,10 +15,11 @@ from ..memory.workspace import Space
 from ..subagents.messages import message_dict
 from ..subagents.model import Life, ToolSpec
 from ..subagents.toolbox.toolset import tool_tokens
-from .chat.marking import FIRST, READ, WRITE, Pace, caching, pace_of
+from .chat.marking import FIRST, Pace, caching, pace_of
 from .chat.prompt import conversation_tokens, layer_tokens, system_blocks
 from .chat.session import Session, messages
 from .chat.toolset import tools
+from .meter.rates import READ, WRITE
 
 TOOLS = "tools"
 _MARK = re.compile(r"^\[[0-9a-f]{16} (?=data: |end of data\])", re.MULTILINE)

@@ -23,6 +23,8 @@ ANSWERS = "answers"
 """The row of what models said, which is no layer of a prompt."""
 UNKNOWN = "(not measured)"
 """The row of prompts whose layers nobody noted."""
+CUT = "(cut off, at most)"
+"""The row of calls that nobody saw end: no token of them is known, and what they may have cost is booked."""
 
 
 @dataclass(frozen=True)
@@ -189,8 +191,8 @@ _NAMES: Mapping[By, Callable[[Entry], str]] = {
 def _add_layers(found: dict[str, _Sum], entry: Entry) -> None:
     """A line's counters by layer, and its words; what it cost is shared out by what each kind of token costs."""
     whole, cost = entry.booking.usage, entry.booking.cost_usd
-    if whole == Usage():  # a call that nobody saw end: what it may have cost is booked, and no token
-        found.setdefault(UNKNOWN, _Sum()).add(entry, whole, cost)
+    if whole == Usage():
+        found.setdefault(CUT, _Sum()).add(entry, whole, cost)
         return
     words = Usage(output=whole.output)
     parts = spread(entry.booking.measured.layers, whole) or {UNKNOWN: replace(whole, output=0)}

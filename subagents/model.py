@@ -27,6 +27,8 @@ class ToolSpec:
 Life = Literal["5m", "1h"]
 """How long a server keeps what a cache mark ends, from its last use on."""
 
+LIFE_SECONDS: Mapping[Life, int] = {"5m": 300, "1h": 3_600}
+
 
 @dataclass(frozen=True)
 class Caching:

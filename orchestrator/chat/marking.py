@@ -19,12 +19,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from ...subagents.model import Caching, Life
+from ...subagents.model import LIFE_SECONDS, Caching, Life
+from ..meter.rates import READ, WRITE, WRITE_1H
 from .lines import Asked, Line, Replied
-
-READ, WRITE, WRITE_1H = 0.1, 1.25, 2.0
-"""What a token of input costs, in plain ones: Anthropic's prices of all models."""
-SECONDS = {"5m": 300.0, "1h": 3600.0}
 
 EXCHANGES = 20
 """The last exchanges, whose pace counts."""
@@ -84,7 +81,7 @@ def lives(pace: Pace) -> tuple[Life, Life]:
     """The lives of the marks before the conversation, and of those in it, that are the cheapest for a pace."""
     if not pace.gaps:
         # Each space's turn comes again when all others had theirs.
-        slow = SECONDS["5m"] <= pace.pause * pace.spaces < SECONDS["1h"]
+        slow = LIFE_SECONDS["5m"] <= pace.pause * pace.spaces < LIFE_SECONDS["1h"]
         return ("1h" if slow else "5m"), "5m"
     return min(_LIVES, key=lambda pair: cost(pace, *pair))
 
@@ -102,7 +99,7 @@ def cost(pace: Pace, prefix: Life, tail: Life) -> float:
 
 def _kept(pace: Pace, life: Life, renewal: float) -> float:
     """What a token costs that was there in the call before: it is read or, after a pause or a renewal, written anew."""
-    lost = sum(1 for gap in pace.gaps if gap >= SECONDS[life]) / max(1, len(pace.gaps))
+    lost = sum(1 for gap in pace.gaps if gap >= LIFE_SECONDS[life]) / max(1, len(pace.gaps))
     anew = 1 - (1 - lost) * (1 - renewal)
     return anew * _PRICE[life] + (1 - anew) * READ
 

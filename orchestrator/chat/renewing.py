@@ -23,7 +23,7 @@ from ...memory.text.daylog import parse_day
 from ...memory.workspace import SYNTHESIS
 from ...staging.secret import mask
 from ...subagents.definition import parse_definition
-from ..changes import MOST_WHAT
+from ..changes import MOST_WHAT, NewSynthesis
 from ..commit import Broken, PutRefused
 from ..door import SecretRefused
 from ..errors import OrchestratorFault
@@ -136,11 +136,10 @@ class Renewing:
         before = self._synthesis(source)
         for task in () if self._model == OFFLINE else tasks:
             if said := covered(task, source.said, before, self._page):
-                others = [one for one in tasks if one is not task]
-                list(call_off(others))
+                call_off(one for one in tasks if one is not task)
                 key = key_of(latest_synthesis(house.commits(), house.space), spans(said))
                 return replace(source, said=said, key=key), task.task
-        list(call_off(tasks))
+        call_off(tasks)
         return source, None
 
     async def _renewed(
@@ -242,10 +241,9 @@ class Renewing:
         if new.text == source.text:
             log.append(("synthesis", f"unchanged after {why}"))
         with self._house.desk.scribe() as scribe:
-            came = scribe.renew_synthesis(
-                self._house.space,
+            given = NewSynthesis(
                 new.text,
-                log,
+                tuple(log),
                 before=None if source.before is None else sha256(source.before),
                 why=why,
                 who=f"agent:{agent}",
@@ -253,7 +251,7 @@ class Renewing:
                 task=task,
                 sources=sources(spans(source.said)),
             )
-        return came.commit
+            return scribe.renew_synthesis(self._house.space, given).commit
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ the beginning of what is to be told, the task goes on, and the exchanges since a
 was given something else is called off: nobody would ever take its answer.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ...memory.clock import Clock
 from ...memory.guard import UnsafeFile, read_beneath
@@ -37,11 +37,10 @@ def covered(
     return next((tuple(said[:k]) for k in range(len(said), 0, -1) if page(said[:k]) == given), ())
 
 
-def call_off(tasks: Sequence[Dossier]) -> Iterator[str]:
-    """Ends tasks whose answer nobody would take; their ids."""
+def call_off(tasks: Iterable[Dossier]) -> None:
+    """Ends tasks whose answer nobody would take."""
     for task in tasks:
         task.happened(Cancelled("called off: the synthesis that it was to renew is another by now"))
-        yield task.task
 
 
 def _given(task: Dossier, name: str) -> str | None:

@@ -8,11 +8,10 @@ requests tell why: they differ, or time has passed, or neither, and then only th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...subagents.model import Caching, Life, Miss, Usage
+from ...subagents.model import LIFE_SECONDS, Caching, Life, Miss, Usage
 from .measured import LAYERS, Cause, Layer, Missed
 from .rates import READ, WRITE, WRITE_1H, usd_of
 
-SECONDS: Mapping[Life, int] = {"5m": 300, "1h": 3_600}
 TOOLS = "tools"
 
 _SLACK = 32  # tokens: servers count a boundary one way when they write and another way when they read
@@ -97,7 +96,7 @@ def _why(before: Sent, now: Sent, said: Miss | None, *, renewed: bool) -> Missed
         return Missed("B", "tools changed", after=after)
     # What stands before the change was read again, unless it was too late for that, too.
     early = other is None or LAYERS.index(unread) < LAYERS.index(_conversation(other))
-    if early and after is not None and after >= SECONDS[_life(before.caching, unread)]:
+    if early and after is not None and after >= LIFE_SECONDS[_life(before.caching, unread)]:
         return Missed(unread, "expired", after=after)
     if other is not None:
         return Missed(_named(other) or unread, "changed", after=after)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .memory.workspace import find_workspace as find_workspace
     from .memory.workspace import open_workspace as open_workspace
     from .orchestrator.cancelled import CancelResult as CancelResult
+    from .orchestrator.chat.answer import RenewalResult as RenewalResult
     from .orchestrator.chat.answer import TurnResult as TurnResult
     from .orchestrator.compose import build_service as build_service
     from .orchestrator.decision import Decision as Decision
@@ -198,6 +199,7 @@ __all__ = [
     "Refused",
     "RemovalResult",
     "RenameResult",
+    "RenewalResult",
     "Reported",
     "Resolver",
     "SearchRequest",
@@ -272,7 +274,7 @@ _HOMES = {
     "orchestrator.settings.setup": ("Profile", "Secret", "Setup"),
     "orchestrator.tally": ("UsageResult",),
     "orchestrator.settings.models": ("Models", "Resolver", "Served"),
-    "orchestrator.chat.answer": ("TurnResult",),
+    "orchestrator.chat.answer": ("RenewalResult", "TurnResult"),
     "orchestrator.cancelled": ("CancelResult",),
     "orchestrator.watched": ("LeftView", "WorkerView", "WorkersView"),
     "orchestrator.kept": ("RenameResult",),

@@ -104,6 +104,7 @@ def test_by_layer_what_a_call_may_have_cost_that_nobody_saw_end_is_in_a_row(tmp_
         book(space, one, datetime.fromisoformat(DAYS[0]))
     found = tally([space], "layer")
     assert sum(row.cost_usd or 0 for row in found.rows) == found.totals.cost_usd == 0.4
+    assert {row.name: row.cost_usd for row in found.rows}["(cut off, at most)"] == 0.3
 
 
 def test_nothing_costs_nothing(tmp_path: Path) -> None:

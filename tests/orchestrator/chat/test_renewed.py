@@ -9,6 +9,7 @@ from onepen.memory.files import sha256
 from onepen.memory.history import read_commits
 from onepen.memory.settings import LimitSettings
 from onepen.memory.workspace import open_workspace
+from onepen.orchestrator.changes import NewSynthesis
 from onepen.orchestrator.chat.coverage import Coverage, coverage, key_of, sources
 from onepen.orchestrator.chat.lines import Asked, Begun, Ended, Line, Renewed, Replied
 from onepen.orchestrator.chat.renewal import MOST_KEPT, due, first_kept
@@ -27,10 +28,10 @@ def renew(parlour: Parlour, text: str, chats: dict[str, tuple[int, int]], before
     """The synthesis renewed from these turns, as the orchestrator commits it."""
     desk = Desk(parlour.view, parlour.clock, pens=parlour.pens)
     with desk.scribe() as scribe:
-        return scribe.renew_synthesis(
-            parlour.view.workspace.space(parlour.client), text, (), before=before, why="30 exchanges",
-            who="agent:synthesizer", key=key_of(None, chats), task=None, sources=sources(chats),
-        ).commit  # fmt: skip
+        new = NewSynthesis(
+            text, (), before, "30 exchanges", "agent:synthesizer", key_of(None, chats), None, sources(chats)
+        )
+        return scribe.renew_synthesis(parlour.view.workspace.space(parlour.client), new).commit
 
 
 def test_the_next_message_begins_the_chat_anew_with_its_last_exchanges(parlour: Parlour) -> None:

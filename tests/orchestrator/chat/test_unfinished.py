@@ -56,5 +56,5 @@ def test_what_a_task_was_given_is_the_beginning_of_what_is_told(
 def test_one_that_is_called_off_is_not_found_again(cut_off: Dossier, clock: FixedClock) -> None:
     (found,) = unfinished(cut_off.space, clock, "synthesizer")
     assert found.task == cut_off.task and not unfinished(cut_off.space, clock, "researcher")
-    assert list(call_off([found])) == [cut_off.task]
+    call_off([found])
     assert not unfinished(cut_off.space, clock, "synthesizer")
