@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...memory.settings import WishSettings, WorkspaceSettings
     from ...subagents.definition import AgentDefinition
 
-Kind = Literal["wishes", "agent"]
+Kind = Literal["wishes", "agent", "batch"]
 REVIEWER = "reviewer"
 """The agent whose definition a reviewing model judges by."""
 
@@ -68,6 +68,20 @@ def agent_wish(workspace: str, agent: str, data: bytes, asks: frozenset[str], *,
     said = {"agent": str(agent), "file": hashlib.sha256(data).hexdigest(), **({"judges": True} if judges else {})}
     sha = _sha("agent", workspace, said)
     return Wish("agent", f"agents/{agent}.md", sha, lines)
+
+
+def batch_wish(workspace: str, batch: str, tasks_sha256: str, review: str, budget_usd: float | None) -> Wish | None:
+    """What a batch needs a person's word for, bound to its tasks; None where it needs none.
+
+    `tasks_sha256` is the hash of its tasks.jsonl: other tasks under the same name are allowed nothing.
+    """
+    if review != "auto" and budget_usd is None:
+        return None
+    said = {"batch": batch, "tasks": tasks_sha256, "review": review, "budget": budget_usd}
+    alone = f"batch {batch}: what is quoted word for word becomes memory without a person, where the policy allows it"
+    spends = f"batch {batch} may cost up to ${budget_usd or 0.0:,.2f} in all"
+    lines = tuple(line for line, holds in ((alone, review == "auto"), (spends, budget_usd is not None)) if holds)
+    return Wish("batch", f"batches/{batch}", _sha("batch", workspace, said), lines)
 
 
 def believed(workspace: str, data: bytes, shipped: bytes, trusted: frozenset[str]) -> bool:
