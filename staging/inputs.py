@@ -81,6 +81,13 @@ def look_at_inputs(paths: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, .
     return tuple(item.name for item in chosen if isinstance(item, _Chosen)), _bounded(left)
 
 
+def hashed_inputs(paths: Sequence[Path]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The same with the hash of each: by name, what `copy_inputs` would copy; raises NoSuchInput."""
+    chosen = list(_chosen(paths))
+    left = [item for item in chosen if isinstance(item, str)]
+    return {item.name: files.sha256(item.data) for item in chosen if isinstance(item, _Chosen)}, _bounded(left)
+
+
 @dataclass(frozen=True)
 class _Chosen:
     """A file that is copied: its name below inputs/, and what is in it."""
