@@ -11,7 +11,7 @@ from functools import cache
 from typing import Protocol
 
 from ...memory.errors import OnepenError
-from ...memory.ids import shown
+from ...memory.ids import AgentId, BadId, CardId, ClientId, Id, shown
 from ...memory.target import parse_target
 from ...memory.workspace import SHELVES
 from ..settings.choice import OFFLINE
@@ -81,16 +81,25 @@ def items(rows: Sequence[Row], request: BatchRequest, ground: Ground, inputs: Ma
 
 
 class _Remembered:
-    """A ground of which each thing is asked once."""
+    """A ground of which each thing is asked once, and by its id."""
 
     def __init__(self, ground: Ground) -> None:
-        self.agent = cache(ground.agent)
-        self.client = cache(ground.client)
-        self.project = cache(ground.project)
+        self.agent = cache(lambda name: _no_id(AgentId, name) or ground.agent(name))
+        self.client = cache(lambda name: _no_id(ClientId, name) or ground.client(name))
+        self.project = cache(lambda client, name: ground.project(client, name) or _no_id(CardId, name))
         self.target = cache(ground.target)
         self.exists = cache(ground.exists)
         self.model: Callable[[str, str | None], str | OnepenError] = cache(_told(ground.model))
         self.refused = ground.refused
+
+
+def _no_id(kind: type[Id], name: str) -> str | None:
+    """Why a name can't be kept as an id: a project has a title, too, but rows don't name it by that."""
+    try:
+        kind(name)
+    except BadId as e:
+        return e.message
+    return None
 
 
 def _told(model: Callable[[str, str | None], str]) -> Callable[[str, str | None], str | OnepenError]:

@@ -153,6 +153,13 @@ def test_all_that_is_wrong_with_rows_is_told_at_once_by_line() -> None:
     assert lines[10].startswith(":9: card id 'Ä': an id is 1 to 64 of a-z, 0-9 and '-'")
 
 
+def test_what_a_row_names_it_names_by_its_id() -> None:
+    ground = Toy(clients={"acme": ("The Kiln",), "B": ()}, agents={"researcher": "offline", "R": "offline"})
+    lines = told("text,client,project,agent\na,acme,The Kiln,\nb,B,,\nc,,,R\n", ground)
+    rule = "an id is 1 to 64 of a-z, 0-9 and '-', and begins with a letter or digit"
+    assert lines == [f":2: card id 'The Kiln': {rule}", f":3: client id 'B': {rule}", f":4: agent id 'R': {rule}"]
+
+
 def test_what_holds_for_all_rows_is_told_once() -> None:
     text = "text,client\na,\nb,\nc,acme\n"
     assert told(text, client="gone", agent="riter") == [": no agent 'riter'", ": no client 'gone'"]
