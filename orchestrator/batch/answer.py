@@ -1,4 +1,7 @@
-"""What is told of batches: frozen values, each with the JSON that other programs rely on. Fields are only ever added."""
+"""What is told of batches: frozen values, each with the JSON that other programs rely on.
+
+Fields are only ever added.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
