@@ -18,6 +18,7 @@ from ..links import LinkLeadsOut, resolve
 from ..problem import Problem
 from ..room import ROOM
 from ..tombstone import Tombstone, tombstones
+from .batched import forget_batches
 
 _BOOKS = re.compile(r"(?:usage|events)-\d{4}-\d{2}\.jsonl")
 _TORN = re.compile(r"torn-[0-9a-f]{8}")
@@ -66,6 +67,7 @@ def bury(root: Path, tombstone: Tombstone, disk: files.Disk) -> Buried:
     folder = root / "clients" / tombstone.client
     count, size = (1, 0) if folder.is_symlink() else trash.measure(folder)
     _forget(root, tombstone.client, disk)
+    forget_batches(root, tombstone.client, disk)
     if not (root / ROOM / "cache").is_symlink():
         trash.discard(root, root / ROOM / "cache", disk=disk)
     if not (root / ASIDE).is_symlink() and not (root / ASIDE / "clients").is_symlink():

@@ -1,5 +1,6 @@
 """A client that is removed is gone, whatever dies meanwhile and whatever brings its files back."""
 
+import hashlib
 import json
 import os
 import random
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from textwrap import dedent
 
@@ -46,6 +48,67 @@ def client(root: Path, name: str = "acme") -> None:
     (folder / "empty").mkdir()
 
 
+def batch(root: Path, name: str, of: str | None, *clients: str | None) -> None:
+    """A batch with a task for each of these clients, as the orchestrator leaves it."""
+    folder = root / "batches" / name
+    (folder / "replies").mkdir(parents=True)
+    (folder / "input.csv").write_text("text\n" + "".join(f"{who}: secret\n" for who in clients))
+    (folder / "report.md").write_text("secret\n")
+    rows = [{"v": 1, "key": f"k{k}", **({"client": who} if who else {})} for k, who in enumerate(clients)]
+    tasks = "".join(json.dumps({**row, "text": f"{row.get('client')}: secret"}) + "\n" for row in rows)
+    (folder / "tasks.jsonl").write_text(tasks)
+    spec = {"version": 1, "tasks": len(rows), "tasks_sha256": hashlib.sha256(tasks.encode()).hexdigest()}
+    spec |= {"prompt": "one\ntasks = 7"} | ({"client": of} if of else {})
+    (folder / "batch.toml").write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in spec.items()))
+    made = [{"v": 1, "event": "task_made", "key": f"k{k}", "task": f"t{k}"} for k in range(len(rows))]
+    over = [{"v": 1, "event": "task_over", "key": f"k{k}", "reason": f"{who}: secret"} for k, who in enumerate(clients)]
+    told = [{"v": 1, "event": "day_told", "day": "2026-11-30", "client": who} for who in clients]
+    again = [{"v": 1, "event": "retried", "keys": [f"k{k}" for k in range(len(rows))]}]
+    events = [{"v": 1, "event": "run_started"}, *made, *over, *told, *again]
+    (folder / "run.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events) + '{"v": 1, "at": "torn')
+    replies = [{"v": 1, "id": f"t{k}-{'0' * 40}", "text": f"{who}: secret"} for k, who in enumerate(clients)]
+    (folder / "replies/m1.jsonl").write_text("".join(json.dumps(reply) + "\n" for reply in replies))
+    for who in clients:
+        (folder / "context" / (who or "_house")).mkdir(parents=True, exist_ok=True)
+        (folder / "context" / (who or "_house") / "BRIEF.md").write_text(f"{who}: secret")
+
+
+def check_batches(root: Path, before: dict[str, bytes]) -> None:
+    """Of a batch that a client shared nothing of theirs is left, and all that others need, at its old place."""
+    names = ["acme-mixed-0000000a", "notes", "others-0000000b"]
+    assert sorted(path.name for path in (root / "batches").iterdir()) == names
+    folder = root / "batches" / names[0]
+    now = {path: data for path, data in files(root).items() if path.startswith("batches/acme-mixed")}
+    assert not [path for path, data in now.items() if b"acme: secret" in data]
+    assert sorted(path.rpartition("mixed-0000000a/")[2] for path in now) == [
+        "batch.toml",
+        "context/_house/BRIEF.md",
+        "context/beta/BRIEF.md",
+        "replies/m1.jsonl",
+        "run.jsonl",
+        "tasks.jsonl",
+    ]
+    spec, tasks = tomllib.loads((folder / "batch.toml").read_text()), (folder / "tasks.jsonl").read_bytes()
+    assert [json.loads(line)["key"] for line in tasks.splitlines()] == ["k1", "k3"]
+    assert (spec["tasks"], spec["tasks_sha256"]) == (2, hashlib.sha256(tasks).hexdigest())
+    assert spec["prompt"] == "one\ntasks = 7"
+    replies, old = (folder / "replies/m1.jsonl").read_bytes(), before["batches/acme-mixed-0000000a/replies/m1.jsonl"]
+    assert len(replies) == len(old)
+    assert [line for line in old.splitlines() if line in replies] == old.splitlines()[1::2]
+    lines = [line for line in (folder / "run.jsonl").read_text().splitlines() if "torn" not in line]
+    events = [json.loads(line) for line in lines]
+    assert [(one["event"], one.get("key", one.get("keys", one.get("client")))) for one in events] == [
+        ("run_started", None),
+        ("task_made", "k1"),
+        ("task_made", "k3"),
+        ("task_over", "k1"),
+        ("task_over", "k3"),
+        ("day_told", None),
+        ("day_told", "beta"),
+        ("retried", ["k1", "k3"]),
+    ]
+
+
 def workspace(root: Path) -> Workspace:
     (root / "logs").mkdir(parents=True)
     (root / "onepen.toml").write_text('id = "abcdefgh1234"\n')
@@ -53,6 +116,14 @@ def workspace(root: Path) -> Workspace:
     (root / "logs/usage-2026-11.jsonl").write_text(USAGE)
     client(root)
     client(root, "beta")
+    batch(root, "acme-own-00000001", "acme", "acme", "beta")
+    batch(root, "acme-rows-00000002", None, "acme", "acme")
+    batch(root, "acme-mixed-0000000a", None, "acme", None, "acme", "beta")
+    batch(root, "others-0000000b", "beta", "beta", None)
+    (root / "batches/acme-cut-00000003").mkdir()
+    (root / "batches/acme-cut-00000003/input.csv").write_text("acme: secret\n")
+    (root / "batches/notes").mkdir()
+    (root / "batches/notes/input.csv").write_text("a person's own\n")
     (root / ".onepen/redo").mkdir(parents=True)
     (root / ".onepen/ballast").touch()
     (root / ".onepen/cache/context/abc").mkdir(parents=True)
@@ -69,7 +140,9 @@ def remove(place: Workspace, disk: BreakingDisk) -> None:
         pen.bury()
 
 
-def check_gone(root: Path, untouched: dict[str, bytes]) -> None:
+def check_gone(root: Path, before: dict[str, bytes]) -> None:
+    untouched = {path: data for path, data in before.items() if "acme" not in path and "usage" not in path}
+    check_batches(root, before)
     assert not os.path.lexists(root / "clients/acme")
     assert not os.path.lexists(root / trash.TRASH)
     assert not any(b"secret" in path.read_bytes() for path in (root / ".onepen").rglob("*") if path.is_file())
@@ -80,9 +153,9 @@ def check_gone(root: Path, untouched: dict[str, bytes]) -> None:
 
 def test_all_of_a_client_goes_and_nothing_else(tmp_path: Path) -> None:
     place = workspace(tmp_path / "ws")
-    others = {path: data for path, data in files(place.root).items() if "acme" not in path and "usage" not in path}
+    before = files(place.root)
     remove(place, BreakingDisk())
-    check_gone(place.root, others)
+    check_gone(place.root, before)
     assert [stone.client for stone in tombstones(place.root).values()] == ["acme"]
     assert place.clients() == ("beta",)
     with pytest.raises(ClientRemoved, match=r"client acme: was removed on 2026-11-30 \(logs/tombstones\.jsonl\)"):
@@ -103,10 +176,9 @@ def test_a_crash_at_any_operation_leaves_the_client_whole_or_is_finished_by_the_
         clients = place.clients()
         with Pen.open(place, CLOCK, disk=BreakingDisk()):
             pass
-        others = {path: data for path, data in before.items() if "acme" not in path and "usage" not in path}
         if tombstones(place.root):
             finished += 1
-            check_gone(place.root, others)
+            check_gone(place.root, before)
             assert len(read_commits(View(place), place.house)) == 1
         else:
             whole += 1
@@ -217,7 +289,7 @@ def kills(folder: Path, times: int) -> None:
         place = workspace(folder / str(n))
         for k in range(300):
             (place.root / f"clients/acme/staging/t1/1/drafts/{k}.md").write_text("secret\n")
-        others = {path: data for path, data in files(place.root).items() if "acme" not in path and "usage" not in path}
+        before = files(place.root)
         process = subprocess.Popen([sys.executable, "-c", REMOVER, str(place.root)], stdout=subprocess.PIPE)
         assert process.stdout is not None
         with process.stdout as out:
@@ -231,7 +303,7 @@ def kills(folder: Path, times: int) -> None:
             pass
         assert told == [] or tombstones(place.root)
         if tombstones(place.root):
-            check_gone(place.root, others)
+            check_gone(place.root, before)
         else:
             assert place.clients() == ("acme", "beta")
             assert len(list((place.root / "clients/acme/staging/t1/1/drafts").glob("*.md"))) == 300
