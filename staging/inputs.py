@@ -1,8 +1,8 @@
 """Inputs of a task: the files that a person names, copied, so that what was read stays as it was read.
 
 Regular UTF-8 text is copied, folders are walked. What is left out is named with the reason, never dropped in silence:
-hidden files and folders, a workspace's `staging/`, `logs/` and `cache/`, links inside a folder, binaries, files larger
-than 1 MiB, and whatever goes beyond 500 files or 20 MiB. A path that gives no file at all is refused.
+hidden files and folders, a workspace's `staging/`, `batches/`, `logs/` and `cache/`, links inside a folder, binaries,
+files larger than 1 MiB, and whatever goes beyond 500 files or 20 MiB. A path that gives no file at all is refused.
 """
 
 import os
@@ -26,7 +26,7 @@ _MOST_WALKED = 20_000
 _MOST_NAMED = 100
 _DEEPEST = 16
 _PLAIN = re.compile(r"[a-z][a-z0-9-]{0,60}\.md")
-_OWN = frozenset({"staging", "logs", "cache"})
+_OWN = frozenset({"staging", "batches", "logs", "cache"})
 
 
 class NoSuchInput(StagingFault):
@@ -60,6 +60,7 @@ def copy_inputs(folder: Path, paths: Sequence[Path]) -> tuple[tuple[str, ...], t
         if isinstance(item, str):
             left.append(item)
         else:
+            files.make_folder((folder / item.name).parent, within=folder.parent)
             files.create_exclusive(folder / item.name, item.data)
             copied.append(item.name)
     return tuple(copied), _bounded(left)

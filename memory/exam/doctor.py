@@ -23,7 +23,7 @@ from ..workspace import SHELVES, SYNTHESIS, Space
 from .agents import agent_problems
 from .chronicle import Chronicle
 from .git import git_problems
-from .leftover import staging_leftovers, without_writing
+from .leftover import without_writing, work_leftovers
 from .legible import judged, names_in, without_path
 from .lint import note_problems
 from .names import is_left, name_problems
@@ -70,7 +70,7 @@ def _problems(view: View, tools: int) -> Iterator[Problem]:
         pending = frozenset(view.pending_paths())  # what is being written may be not there yet
         yield from lost_files(space, chronicle.commits, indexes, chronicle.sealed, pending)
         yield from layer_problems(view, space, tools)
-        yield from staging_leftovers(space)
+        yield from work_leftovers(space)
     if counters is not None:
         yield from lost_history(view.workspace, every, counters.sequence)
 

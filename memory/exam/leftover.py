@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 
 from ..commit.laid import NOTE
 from ..files import being_written, is_tmp
@@ -24,20 +25,24 @@ MAX_TASK_FILES = 20_000
 _COMMIT = re.compile(r"c\d+-[0-9a-z]{6}")
 
 
-def staging_leftovers(space: Space) -> Iterator[Problem]:
-    """What a process that was killed left among the tasks; nothing there is opened for reading: workers write it."""
-    folder = space.folder / "staging"
-    for task in names_in(folder):
-        if (folder / task).is_symlink() or not (folder / task).is_dir():
-            continue
-        try:
-            paths = list_beneath(folder / task, max_files=MAX_TASK_FILES)
-        except (UnsafeFile, OSError):
-            continue  # whoever reads the task says so
-        for path in paths:
-            head, _, name = path.rpartition("/")
-            if is_tmp(name) and not being_written(folder / task / path):
-                yield from name_problems(space.path(f"staging/{task}/{head}/" if head else f"staging/{task}/"), [name])
+def work_leftovers(space: Space) -> Iterator[Problem]:
+    """What a process that was killed left among tasks and batches; nothing there is opened: workers write it."""
+    for top in ("staging", "batches") if space.client is None else ("staging",):
+        folder = space.folder / top
+        for one in names_in(folder):
+            if not (folder / one).is_symlink() and (folder / one).is_dir():
+                yield from _below(folder / one, space.path(f"{top}/{one}/"))
+
+
+def _below(folder: Path, shown: str) -> Iterator[Problem]:
+    try:
+        paths = list_beneath(folder, max_files=MAX_TASK_FILES)
+    except (UnsafeFile, OSError):
+        return  # whoever reads the task or the batch says so
+    for path in paths:
+        head, _, name = path.rpartition("/")
+        if is_tmp(name) and not being_written(folder / path):
+            yield from name_problems(f"{shown}{head}/" if head else shown, [name])
 
 
 def without_writing(view: View, found: Iterable[Problem], *, held: bool) -> list[Problem]:

@@ -26,7 +26,7 @@ _STATUS = re.compile(r"^status:[ \t]*([\w-]+)", re.MULTILINE)
 def folder_problems(space: Space) -> Iterator[Problem]:
     """Folders that are missing, that may not be read, and what stands in the place of one."""
     needed: tuple[str, ...] = _HOUSE_FOLDERS
-    others: tuple[str, ...] = ("memory", "logs", "staging", "clients")
+    others: tuple[str, ...] = ("memory", "logs", "staging", "clients", "batches")
     if space.client is not None:
         made = (space.folder / "PERSONA.md").exists()
         needed, others = (SHELVES if made else ()), ("memory", "logs", "staging", *(() if made else SHELVES))

@@ -23,6 +23,7 @@ from .spec import SPEC, BatchId
 BATCHES = "batches"
 TASKS = "tasks.jsonl"
 HOUSE = "_house"
+LOST = "put it back from a backup or from git"
 _VERSION = 1
 _KEY = re.compile(r"[0-9a-f]{32}")
 _ALWAYS = ("v", "key", "line", "agent", "model", "text")
@@ -42,8 +43,8 @@ class NoSuchBatch(OrchestratorFault):
 class TasksUnreadable(OrchestratorFault):
     """Raised when a batch's tasks.jsonl is not what onepen wrote; `line` is 0 for all of it."""
 
-    def __init__(self, reason: str, line: int = 0) -> None:
-        super().__init__(f"{TASKS}{f':{line}' if line else ''}: {reason}")
+    def __init__(self, reason: str, line: int = 0, place: str = TASKS) -> None:
+        super().__init__(f"{place}{f':{line}' if line else ''}: {reason}; {LOST}")
         self.reason = reason
         self.line = line
 
@@ -122,7 +123,7 @@ def begun_ids(root: Path) -> tuple[BatchId, ...]:
     return tuple(sorted(found))
 
 
-def batch_ids(root: Path) -> tuple[str, ...]:
+def batch_ids(root: Path) -> tuple[BatchId, ...]:
     """The ids of all batches of a workspace, sorted: batch.toml, which is written last, makes a folder one."""
     return tuple(batch for batch in begun_ids(root) if os.path.lexists(f"{root}/{BATCHES}/{batch}/{SPEC}"))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from ...memory import files
-from ...memory.guard import read_beneath
+from ...memory.guard import UnsafeFile, read_beneath
 from ...memory.ids import BadTitle, id_from_title
 from ...memory.text.decode import NotText, decode
 from ...memory.trash import discard
@@ -154,27 +154,47 @@ def store(root: Path, prepared: Prepared) -> BatchFolder:
 
 
 def load(folder: BatchFolder) -> tuple[BatchSpec, tuple[Item, ...]]:
-    """What a batch was asked to do, and its tasks.
-
-    Raises SpecUnreadable, TasksUnreadable, UnsafeFile (one of the two files is missing, or no plain file) or OSError.
-    """
+    """What a batch was asked to do, and its tasks; raises SpecUnreadable or TasksUnreadable."""
     spec = load_spec(folder)
-    data = read_beneath(folder.path, TASKS, max_bytes=_MOST_TASKS)
-    if files.sha256(data) != spec.tasks_sha256:
-        read_items(data)  # which line it is, where that can be told
-        raise TasksUnreadable("it was changed since the batch was made; put it back from a backup or from git")
-    return spec, read_items(data)
+    try:
+        data = _read(folder, TASKS, _MOST_TASKS)
+        found = read_items(data)
+        if files.sha256(data) != spec.tasks_sha256:
+            raise TasksUnreadable("it was changed since the batch was made")
+    except (TasksUnreadable, _Missing) as e:
+        raise TasksUnreadable(e.reason, e.line, f"{BATCHES}/{folder.batch}/{TASKS}") from e
+    return spec, found
 
 
 def load_spec(folder: BatchFolder) -> BatchSpec:
-    """What a batch was asked to do; raises SpecUnreadable, UnsafeFile or OSError."""
+    """What a batch was asked to do; raises SpecUnreadable."""
     try:
-        spec = parse_spec(decode(read_beneath(folder.path, SPEC, max_bytes=_MOST_SPEC)))
+        spec = parse_spec(decode(_read(folder, SPEC, _MOST_SPEC)))
+        if spec.batch != folder.batch:
+            raise SpecUnreadable(f"it belongs to batch {spec.batch}, and lies in the folder of {folder.batch}")
+    except (SpecUnreadable, _Missing) as e:
+        raise SpecUnreadable(e.reason, e.line, f"{BATCHES}/{folder.batch}/{SPEC}") from e
     except NotText as e:
-        raise SpecUnreadable(e.reason) from e
-    if spec.batch != folder.batch:
-        raise SpecUnreadable(f"it belongs to batch {spec.batch}, and lies in the folder of {folder.batch}")
+        raise SpecUnreadable(e.reason, place=f"{BATCHES}/{folder.batch}/{SPEC}") from e
     return spec
+
+
+class _Missing(Exception):
+    """Raised inside this module for a file that can't be opened as a plain one."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = 0
+
+
+def _read(folder: BatchFolder, name: str, most: int) -> bytes:
+    try:
+        return read_beneath(folder.path, name, max_bytes=most)
+    except UnsafeFile as e:
+        raise _Missing(e.message.partition(": ")[2]) from e
+    except OSError as e:
+        raise _Missing(f"can't be read: {e.strerror}") from e
 
 
 def _raw(request: BatchRequest) -> bytes:

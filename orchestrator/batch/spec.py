@@ -41,8 +41,8 @@ _REMARKS: Mapping[str, str] = {
 class SpecUnreadable(OrchestratorFault):
     """Raised when a batch.toml is none, or was changed into something that is none; `line` is 0 for all of it."""
 
-    def __init__(self, reason: str, line: int = 0) -> None:
-        super().__init__(f"{SPEC}{f':{line}' if line else ''}: {reason}")
+    def __init__(self, reason: str, line: int = 0, place: str = SPEC) -> None:
+        super().__init__(f"{place}{f':{line}' if line else ''}: {reason}")
         self.reason = reason
         self.line = line
 
