@@ -52,18 +52,20 @@ def estimate(
     shared = prefix_tokens + tool_tokens
     own = round(fmean(map(tokens_of, texts))) if texts else 0
     count = len(texts)
-    hits = (cached, cached and not half)
-    usages = [_used(shared, own, turns[k], out_tokens[k], _RESULTS[k], cached=hits[k]) for k in (0, 1)]
-    tokens = Range(*(round(count * sum(used.prompt_total + used.output for used in task)) for task in usages))
+    ways = {cached, False} if half else {cached}
+    sent = [_used(shared, own, turns[k], out_tokens[k], _RESULTS[k], cached=False) for k in (0, 1)]
+    tokens = Range(*(round(count * sum(used.prompt_total + used.output for used in task)) for task in sent))
     cost = None
     if price is not None:
-        fewer = _HALF if half else 1.0
-        # Whoever is first writes to the cache what all others read.
-        first = _first(price, shared) if count else 0.0
-        sums = [count * sum(map(price.of, usages[k])) + (first if hits[k] else 0.0) for k in (0, 1)]
-        cost = Range(*(fewer * usd for usd in sums))
+
+        def usd(k: int, hit: bool) -> float:
+            """What the short (0) or the long (1) of it costs; whoever is first writes to the cache what others read."""
+            task = sum(map(price.of, _used(shared, own, turns[k], out_tokens[k], _RESULTS[k], cached=hit)))
+            return (_HALF if half else 1.0) * (count * task + (_first(price, shared) if hit and count else 0.0))
+
+        cost = Range(min(usd(0, hit) for hit in ways), max(usd(1, hit) for hit in ways))
     basis = (
-        f"{_count(count, 'task')} of ≈{own:,} tokens after ≈{shared:,} that all share, "
+        f"{_count(count, 'task')} of ≈{_rough(own)} tokens after ≈{_rough(shared)} that all share, "
         f"{_range(*turns)} calls each, ≈{_range(*out_tokens)} tokens a reply"
     )
     return Estimate(cost, tokens, _lasts(count, turns, concurrency, seconds_a_turn), basis + _priced(price, half=half))
@@ -133,6 +135,11 @@ def _priced(price: Price | None, *, half: bool) -> str:
 
 def _range(least: float, most: float) -> str:
     return _number(least) if least == most else f"{_number(least)} to {_number(most)}"
+
+
+def _rough(tokens: int) -> str:
+    """Two digits of a number are all that a guess is worth, and a few tokens more or less change none of them."""
+    return f"{round(tokens, min(0, 2 - len(str(tokens)))):,}"
 
 
 def _number(value: float) -> str:

@@ -63,7 +63,8 @@ class RowsRefused(OrchestratorFault):
         listed = [f"{called}:{one.line}: {one.text}" if one.line else f"{called}: {one.text}" for one in self.wrong]
         if len(listed) > _MOST_LISTED:
             listed = [*listed[:_MOST_LISTED], f"{called}: and {len(listed) - _MOST_LISTED:,} more"]
-        super().__init__("\n".join(listed))
+        # A line is one thing that is wrong, whatever stands in the words that it repeats.
+        super().__init__("\n".join(" ".join(line.splitlines()) for line in listed))
 
 
 def rows_of(data: bytes, name: str) -> tuple[Row, ...]:

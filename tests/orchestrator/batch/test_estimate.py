@@ -59,8 +59,8 @@ def test_a_model_whose_price_nobody_knows_has_no_cost_and_a_free_one_costs_nothi
 
 
 def test_the_basis_says_what_it_rests_on() -> None:
-    assert estimate(**ASKED).basis == (
-        "500 tasks of ≈125 tokens after ≈3,000 that all share, 2 to 6 calls each, ≈150 to 800 tokens a reply; "
+    assert estimate(**{**ASKED, "tool_tokens": 1_057}).basis == (
+        "500 tasks of ≈120 tokens after ≈3,100 that all share, 2 to 6 calls each, ≈150 to 800 tokens a reply; "
         "list prices"
     )
     assert estimate(**{**ASKED, "texts": ["a"], "half": True}).basis.startswith("1 task of ≈1 tokens")

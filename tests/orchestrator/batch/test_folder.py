@@ -80,6 +80,7 @@ def changed(**fields: Any) -> bytes:
         (changed(client=["acme"]), "tasks.jsonl:2: client id: must be a text"),
         (changed(agent="rules"), "tasks.jsonl:2: agent id 'rules': this name is reserved"),
         (changed(target="SOUL.md"), "tasks.jsonl:2: target 'SOUL.md'"),
+        (changed(target="research/con.md"), "tasks.jsonl:2: card id 'con': this name is reserved"),
         (changed(review="auto"), "tasks.jsonl:2: 'review' is not known here"),
         (changed() + b"<<<<<<< HEAD\n", "tasks.jsonl:3: no line of JSON"),
         (changed() + b"[]\n", "tasks.jsonl:3: not a task of this version"),

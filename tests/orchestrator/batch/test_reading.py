@@ -236,5 +236,6 @@ def test_sizes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_message_names_each_line_and_is_no_longer_than_a_screen_or_two() -> None:
     refused = RowsRefused("in/500.csv", [Wrong(12, "b"), Wrong(0, "a")])
     assert refused.message == "in/500.csv: a\nin/500.csv:12: b"
+    assert RowsRefused("a\nb.csv", [Wrong(1, "x\ny\u2028z")]).message == "a b.csv:1: x y z"
     many = RowsRefused("-", [Wrong(line, "x") for line in range(1, 2_051)]).message.split("\n")
     assert (len(many), many[0], many[-1]) == (51, "stdin:1: x", "stdin: and 2,000 more")
