@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from onepen.testing.messages_api.rules import Counted, Fault, Rule, Said, Script, read_script
+from onepen.testing.messages_api.rules import Batching, Counted, Fault, Rule, Said, Script, read_script
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/messages-api-double.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("told", [Script, Rule, Said, Counted, Fault])
+@pytest.mark.parametrize("told", [Script, Rule, Said, Counted, Fault, Batching])
 def test_every_field_is_on_the_page(told: type[BaseModel]) -> None:
     assert [name for name in told.model_fields if f"`{name}`" not in PAGE] == []
 

@@ -8,10 +8,12 @@ from datetime import datetime
 from . import http
 from .asked import Asked
 from .caching import Taken
-from .faults import Refused, error_event, refused, told
+from .faults import Refused, bad, error_event, refused, told
 from .reply import Event, Reply, build, events
 from .rules import Counted, Fault, Rule
 
+IN_BATCHES = ("expired", "canceled", "missing", "twice", "unknown_id", "unknown_result")
+"""The faults that only a request in a Message Batch has."""
 PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>\n"
 
 
@@ -69,6 +71,18 @@ def by_rule(
 ) -> Answer:
     """What the rule says to this request; where it doesn't tell them, with this usage and these diagnostics."""
     headers = {name: told(value, now) for name, value in rule.headers.items()}
+    answer = instead(rule, request_id, now)
+    if answer is not None:
+        return answer
+    reply = build(rule, asked, raw, usage, diagnostics)
+    if asked.to == "messages" and asked.body.get("stream") is True:
+        return _streamed(rule, reply, request_id, headers)
+    return _plain(rule, reply, request_id, headers)
+
+
+def instead(rule: Rule, request_id: str, now: datetime) -> Answer | None:
+    """What comes in the place of an answer; None: there is one, be it one that breaks."""
+    headers = {name: told(value, now) for name, value in rule.headers.items()}
     fault = rule.fault
     match fault.kind if fault else "":
         case "status" | "spend_cap":
@@ -83,10 +97,32 @@ def by_rule(
             return Answer(0, delay=rule.delay, ending="close")
         case "silent":
             return Answer(0, delay=rule.delay, ending="silent")
-    reply = build(rule, asked, raw, usage, diagnostics)
-    if asked.to == "messages" and asked.body.get("stream") is True:
-        return _streamed(rule, reply, request_id, headers)
-    return _plain(rule, reply, request_id, headers)
+        case kind if kind in IN_BATCHES:
+            return say_no(bad(f"the fault {kind} is one of requests in a Message Batch"), request_id)
+    return None
+
+
+def in_lines(
+    lines: Sequence[bytes], rule: Rule, request_id: str, now: datetime, kind: str = "application/json"
+) -> Answer:
+    """An answer of these lines, broken as the rule says: in the middle of one, or after so many."""
+    fault = rule.fault
+    headers = {name: told(value, now) for name, value in rule.headers.items()}
+    said = {"content-type": kind, "transfer-encoding": "chunked", "request-id": request_id, **headers}
+    parts, pace, ending = list(lines), rule.pace, "keep"
+    if fault is not None and fault.kind in ("cut", "reset_in_reply"):
+        place = fault.at if isinstance(fault.at, int) else len(lines) // 2
+        half = [] if isinstance(fault.at, int) else [line[: len(line) // 2] for line in lines[place : place + 1]]
+        parts = [*lines[:place], *half]
+        ending = "reset" if fault.kind == "reset_in_reply" else "keep"
+    elif fault is not None and fault.kind == "drip":
+        all_of_it = b"".join(lines)
+        parts = [all_of_it[k : k + fault.bytes] for k in range(0, len(all_of_it), fault.bytes)]
+        pace = fault.seconds
+    chunks = [http.chunk(part) for part in parts]
+    if ending == "keep":
+        chunks.append(http.LAST_CHUNK)
+    return Answer(200, http.head(200, said), tuple(chunks), rule.delay, pace, ending)
 
 
 def _streamed(rule: Rule, reply: Reply, request_id: str, headers: Mapping[str, str]) -> Answer:

@@ -13,7 +13,8 @@ class Asked:
     """What stands in a request; `n` counts those to its endpoint from 1, `since` the seconds from the first request.
 
     `system` is the system prompt as one text, `words` all texts of the messages (inputs and results of tools included),
-    `last` those of the last message, `forced` the tool that has to be called.
+    `last` those of the last message, `forced` the tool that has to be called. A request in a Message Batch is
+    `batched`, and has its `custom_id`.
     """
 
     to: str
@@ -26,9 +27,14 @@ class Asked:
     turn: int = 1
     model: str = ""
     forced: str | None = None
+    custom_id: str = ""
+
+    @property
+    def batched(self) -> bool:
+        return bool(self.custom_id)
 
 
-def asked(to: str, n: int, since: float, body: Mapping[str, Any]) -> Asked:
+def asked(to: str, n: int, since: float, body: Mapping[str, Any], custom_id: str = "") -> Asked:
     """Reads what it can; what is wrong with the request is judged elsewhere."""
     messages = body.get("messages")
     messages = messages if isinstance(messages, list) else []
@@ -39,6 +45,7 @@ def asked(to: str, n: int, since: float, body: Mapping[str, Any]) -> Asked:
         to, n, since, body,
         system="\n".join(texts(body.get("system"))), words="\n".join(texts(messages)),
         last="\n".join(texts(messages[-1:])), turn=spoken + 1, model=str(body.get("model", "")), forced=forced,
+        custom_id=custom_id,
     )  # fmt: skip
 
 

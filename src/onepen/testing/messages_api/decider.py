@@ -9,17 +9,22 @@ from typing import Any
 
 from .answer import Answer, by_rule, say_no, whole
 from .asked import Asked, asked
+from .batchdesk import BatchDesk
+from .batches import Batches, Result
+from .batchresult import errored, strange_result, succeeded
 from .caching import Cache, Least, Taken
 from .diagnosis import Print, asks, diagnosis, print_of
 from .dialogue import canonical
 from .faults import Refused, bad
 from .http import Request
 from .models import MODELS, listing, one_model
-from .refusals import Known, refusal
-from .reply import Reply, estimate
-from .rules import Counted, Rule, parse_rule
+from .refusals import Known, refusal, unfit
+from .reply import Reply, build, estimate
+from .rules import Batching, Counted, Rule, parse_rule
 from .seen import endpoint
 from .shape import BLOCKS
+
+EPOCH = datetime(2026, 11, 29, tzinfo=UTC)
 
 ByHand = Callable[[Asked], Rule | Mapping[str, object] | None]
 
@@ -35,8 +40,13 @@ class Decider:
         key: str | None = None,
         strict: bool = True,
         cache: Least = False,
+        batches: Batching | None = None,
+        epoch: datetime = EPOCH,
+        address: Callable[[], str] = str,
     ) -> None:
         self.key = key
+        self.batches = None if batches is None else Batches(batches, self._processed, epoch)
+        self._desk = None if self.batches is None else BatchDesk(self.batches, address)
         self._cache = None if cache is False else Cache(cache)
         self._models = tuple(MODELS if models is None else models)
         self._kinds: set[str] = set()
@@ -61,15 +71,22 @@ class Decider:
     def decide(self, request: Request, request_id: str, now: float) -> Answer:
         """`now` is in seconds, from any beginning."""
         to = endpoint(request)
-        if to is None:
+        of_batches = to is not None and to.startswith("batch")
+        if to is None or (of_batches and self.batches is None):
             return say_no(Refused(404, "not_found_error", "Not found"), request_id)
         self._first = now if self._first is None else self._first
+        if self.batches is not None:
+            self.batches.pass_time(now)
         self._to[to] += 1
         body, no = refusal(request, to, self._known)
         if no is not None:
             return say_no(no, request_id)
         question = asked(to, self._to[to], now - self._first, body)
         number, rule = self._choose(question)
+        if of_batches and self._desk is not None:
+            at = datetime.now(UTC)
+            answer = self._desk.answer(request, to, body, rule or Rule(), request_id, now, at)
+            return replace(answer, rule=number)
         if to == "messages" and body.get("max_tokens") == 0 and (rule is None or rule.fault is None):
             rule = (rule or Rule()).model_copy(update={"reply": (), "stop_reason": "max_tokens"})
         if rule is None or (to != "messages" and rule.fault is None):
@@ -83,6 +100,26 @@ class Decider:
             if asks(body):
                 self._prints[answer.reply.id] = print_of(body)
         return replace(answer, rule=number, taken=taken)
+
+    def _processed(self, custom_id: str, params: Mapping[str, Any], now: float) -> Result:
+        """What comes of a request in a Message Batch: by the same rules as of one that is asked by itself."""
+        self._to["messages"] += 1
+        since = 0.0 if self._first is None else now - self._first
+        question = asked("messages", self._to["messages"], since, params, custom_id)
+        no = unfit(params, self._known) or _unfit_in_batch(params)
+        rule = None if no is not None else self._choose(question)[1]
+        if rule is None:
+            return errored(custom_id, no or bad(f"no rule of the double fits {custom_id}, turn {question.turn}"))
+        strange = strange_result(rule, custom_id)
+        if strange is not None:
+            return strange
+        taken = self._taken(rule, params, now)
+        counted = None if taken is None else _counted(taken)
+        reply = build(rule, question, canonical(params).encode(errors="replace"), counted)
+        self._remember(reply)
+        if taken is not None and self._cache is not None:
+            self._cache.begin(taken, now)
+        return succeeded(rule, custom_id, reply.message)
 
     def begins(self, answer: Answer, now: float) -> None:
         """The answer goes out: what its request writes to the cache can be read from now on."""
@@ -137,6 +174,15 @@ class Decider:
                     return say_no(Refused(404, "not_found_error", f"model: {name}"), request_id)
                 return whole(200, json.dumps(one_model(name)).encode(), request_id)
         return say_no(bad(f"no rule of the double fits request {question.n}, turn {question.turn}"), request_id)
+
+
+def _unfit_in_batch(params: Mapping[str, Any]) -> Refused | None:
+    """What a request may say by itself, and not in a batch."""
+    if params.get("stream"):
+        return bad("stream: streaming is not supported in Message Batches")
+    if params.get("max_tokens") == 0:
+        return bad("max_tokens: 0 is not supported in Message Batches")
+    return None
 
 
 def _counted(taken: Taken) -> Counted:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 HEAD_LIMIT = 64 * 1024
-BODY_LIMIT = 64 * 1024 * 1024
+BODY_LIMIT = 320 * 1024 * 1024
 
 
 @dataclass(frozen=True)

@@ -38,15 +38,23 @@ class Known:
 def refusal(request: Request, to: str, known: Known) -> tuple[Mapping[str, Any], Refused | None]:
     """The body as far as it could be read, and why the request is refused; None: it is taken."""
     no = _stranger(request.headers, known)
-    if request.method == "GET":
+    if request.method != "POST" or to == "batch_cancel":
         return {}, no
-    body, unread = _read(request.body)
+    body, unread = _read(request.body, None if to == "batches" else LARGEST)
     no = no or unread
-    if no is None and known.strict:
-        no = _faulty(request, to, body, known)
-    if no is None and body.get("model") not in known.models:
-        no = Refused(404, "not_found_error", f"model: {body.get('model')}", {"x-should-retry": "false"})
+    if no is None and to != "batches":
+        no = unfit(body, known, counting=to == "count_tokens", beta="anthropic-beta" in request.headers)
     return body, no
+
+
+def unfit(body: Mapping[str, Any], known: Known, *, counting: bool = False, beta: bool = False) -> Refused | None:
+    """Why what was asked is refused, whoever asks and in whatever way."""
+    fault = _fault(body, known, counting, beta) if known.strict else None
+    if fault is not None:
+        return bad(fault)
+    if body.get("model") not in known.models:
+        return Refused(404, "not_found_error", f"model: {body.get('model')}", {"x-should-retry": "false"})
+    return None
 
 
 def _stranger(headers: Mapping[str, str], known: Known) -> Refused | None:
@@ -60,8 +68,8 @@ def _stranger(headers: Mapping[str, str], known: Known) -> Refused | None:
     return None
 
 
-def _read(raw: bytes) -> tuple[dict[str, Any], Refused | None]:
-    if len(raw) > LARGEST:
+def _read(raw: bytes, most: int | None) -> tuple[dict[str, Any], Refused | None]:
+    if most is not None and len(raw) > most:
         return {}, Refused(413, "request_too_large", "Request exceeds the maximum size", {"x-should-retry": "false"})
     try:
         body = json.loads(raw.decode(), parse_constant=_no_number)
@@ -90,11 +98,9 @@ def _half(text: str) -> bool:
     return False
 
 
-def _faulty(request: Request, to: str, body: Mapping[str, Any], known: Known) -> Refused | None:
-    beta = "anthropic-beta" in request.headers
-    fault = (
-        shape_fault(body, counting=to == "count_tokens", beta=beta, kinds=known.kinds)
+def _fault(body: Mapping[str, Any], known: Known, counting: bool, beta: bool) -> str | None:
+    return (
+        shape_fault(body, counting=counting, beta=beta, kinds=known.kinds)
         or marks_fault(body)
         or dialogue_fault(body, paused=known.paused, said=known.said)
     )
-    return bad(fault) if fault else None

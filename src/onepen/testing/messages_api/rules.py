@@ -82,12 +82,15 @@ class Fault(_Told):
     kind: Literal[
         "status", "spend_cap", "not_json", "reset", "hang_up", "silent", "refuse",
         "cut", "reset_in_reply", "error_event", "drip",
+        "expired", "canceled", "missing", "twice", "unknown_id", "unknown_result",
     ] = "status"  # fmt: skip
     """`status`: an answer with that HTTP status; `spend_cap`: the 429 that no waiting ends; `not_json`: a page of HTML;
     `reset`, `hang_up`: no answer, the connection is reset or closed; `silent`: no answer, the connection stays;
     `refuse`: reset, and for `seconds` no connection is taken; `cut`: the reply ends early, as if it were whole;
     `reset_in_reply`; `error_event`: an error within a reply that began with 200; `drip`: the reply comes `bytes` by
-    `bytes`, every `seconds`."""
+    `bytes`, every `seconds`. In a Message Batch only: `expired`, `canceled`; `missing`: no line in the results;
+    `twice`: two of them; `unknown_id`, `unknown_result`: one more, of a request that wasn't asked, or of a type that
+    is none."""
     status: int | None = Field(default=None, ge=400, le=599)
     """HTTP status of the answer."""
     type: str | None = None
@@ -144,8 +147,13 @@ class Rule(_Told):
     """Only so many seconds from the first request on."""
     sooner_than: float | None = Field(default=None, gt=0)
     """Only when it comes less than so many seconds after the last request that this rule let pass: a rate limit."""
-    to: Literal["messages", "count_tokens", "models"] = "messages"
+    to: Literal[
+        "messages", "count_tokens", "models",
+        "batches", "batch", "batch_list", "batch_results", "batch_cancel", "batch_delete",
+    ] = "messages"  # fmt: skip
     """The endpoint."""
+    batched: bool | None = None
+    """Only for requests in a Message Batch, or only for those that aren't."""
     reply: Annotated[tuple[Said, ...], BeforeValidator(_blocks)] = ()
     """What the model says, in order; a text alone is one block."""
     stop_reason: str | None = None
@@ -164,6 +172,18 @@ class Rule(_Told):
     """Seconds between the events of a streamed reply."""
     fault: Annotated[Fault | None, BeforeValidator(_spelled_out)] = None
     """What goes wrong; a number is a status, a text a kind."""
+    takes: float | None = Field(default=None, ge=0)
+    """To `batches`: seconds until the batch has ended."""
+    expires: float | None = Field(default=None, gt=0)
+    """To `batches`: seconds until what of it isn't done expires."""
+    overdue: bool = False
+    """To `batches`: it doesn't even end when it expires."""
+    canceling: float = Field(default=0.0, ge=0)
+    """To `batches` and `batch_cancel`: seconds that it takes to cancel the batch."""
+    status: Literal["in_progress", "canceling"] | None = None
+    """To `batch`: what is told, whatever is true."""
+    counting: bool = False
+    """To `batch`: the counts are told while it runs; the API tells none before the end."""
 
     @property
     def replies(self) -> bool:
@@ -174,6 +194,7 @@ class Rule(_Told):
         """Whether the rule is for this request; how often it was used isn't asked here."""
         return (
             self.to == asked.to
+            and self.batched in (None, asked.batched)
             and self.turn in (None, asked.turn)
             and self.nth in (None, asked.n)
             and self.model in (None, asked.model)
@@ -205,6 +226,34 @@ def parse_rules(values: object, name: str) -> tuple[Rule, ...]:
     return tuple(parse_rule(value, f"{name}: rule {k}") for k, value in enumerate(values))
 
 
+class Batching(_Told):
+    """What the server says of Message Batches."""
+
+    takes: float = Field(default=0.0, ge=0)
+    """Seconds until a batch has ended."""
+    expires: float = Field(default=86_400.0, gt=0)
+    """Seconds until what of it isn't done expires."""
+    requests: int = Field(default=100_000, ge=1)
+    """So many requests one may have."""
+    bytes: int = Field(default=256 << 20, ge=1)
+    """So large the body may be that asks for one."""
+
+
+_BATCHING = TypeAdapter(Batching)
+
+
+def parse_batching(value: Batching | Mapping[str, object] | bool) -> Batching | None:
+    """None: no Message Batches. Raises RulesUnreadable."""
+    if isinstance(value, Batching):
+        return value
+    if isinstance(value, bool):
+        return Batching() if value else None
+    try:
+        return _BATCHING.validate_python(value)
+    except ValidationError as e:
+        raise RulesUnreadable("batches", first_error(e)) from e
+
+
 class Script(_Told):
     """A file of rules, with what else the double is told."""
 
@@ -219,6 +268,8 @@ class Script(_Told):
     cache: bool | int | dict[str, int] = False
     """Whether usage that a rule doesn't tell is counted by a cache; a number is the least length of a cached prompt in
     tokens, an object has one for each model."""
+    batches: Batching | bool = True
+    """How it does Message Batches; false: it has none."""
 
 
 def read_script(path: Path) -> Script:

@@ -1,7 +1,7 @@
 """What the double keeps of a request."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ class Seen:
 
     @property
     def to(self) -> str | None:
-        """The endpoint: messages, count_tokens, models or model."""
+        """The endpoint: messages, count_tokens, models, model, or one of the six of Message Batches."""
         return endpoint(self.request)
 
     @property
@@ -63,4 +63,23 @@ def endpoint(request: Request) -> str | None:
             return "models"
         case "GET", ["v1", "models", _]:
             return "model"
+        case method, ["v1", "messages", "batches", *rest]:
+            return _of_batches(method, rest)
+    return None
+
+
+def _of_batches(method: str, rest: Sequence[str]) -> str | None:
+    match method, *rest:
+        case ("POST",):
+            return "batches"
+        case ("GET",):
+            return "batch_list"
+        case "GET", _:
+            return "batch"
+        case "DELETE", _:
+            return "batch_delete"
+        case "GET", _, "results":
+            return "batch_results"
+        case "POST", _, "cancel":
+            return "batch_cancel"
     return None

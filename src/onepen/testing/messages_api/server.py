@@ -6,15 +6,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
 from . import http
 from .answer import Answer
+from .batches import Batch, Batches, Paid
 from .caching import Least
 from .decider import ByHand, Decider
-from .rules import Rule, read_script
+from .rules import Batching, Rule, parse_batching, read_script
 from .seen import Seen
 
 KEY = "sk-test-key"
@@ -31,7 +33,9 @@ class MessagesApi:
     Claude's. `key` is the one key that is taken; by default any is. With `strict=False` requests are taken that the
     real API refuses. With `cache=True` the tokens of a reply whose rule tells none are counted as a cache would have
     them; a number is the least length of a cached prompt, a mapping has one for each model. `record` is a file to which
-    a line is added for each request. `clock` gives the seconds by which rules and the cache's lives go.
+    a line is added for each request. `clock` gives the seconds by which rules, the cache's lives and Message Batches
+    go; `epoch` is the date at which it stood at 0, by default such that it is now. `batches` says how Message Batches
+    are done, as in a file of rules; False: not at all.
 
     `requests` holds what was asked; `most_at_once` is the largest number of requests that were being answered at one
     moment. What a function among the rules raises is raised again at the end of the block.
@@ -48,8 +52,13 @@ class MessagesApi:
         port: int = 0,
         record: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
+        epoch: datetime | None = None,
+        batches: Batching | Mapping[str, object] | bool = True,
     ) -> None:
-        self._decider = Decider(rules, models=models, key=key, strict=strict, cache=cache)
+        self._decider = Decider(
+            rules, models=models, key=key, strict=strict, cache=cache, batches=parse_batching(batches),
+            epoch=epoch or datetime.now(UTC) - timedelta(seconds=clock()), address=lambda: self.url,
+        )  # fmt: skip
         self._clock = clock
         self._port = port
         self._record_to = record
@@ -69,7 +78,7 @@ class MessagesApi:
         script = read_script(path)
         return cls(
             script.rules, models=script.models, key=script.key, strict=script.strict, cache=script.cache,
-            port=port, record=record,
+            batches=script.batches, port=port, record=record,
         )  # fmt: skip
 
     @property
@@ -86,6 +95,18 @@ class MessagesApi:
     def asked(self) -> list[Seen]:
         """The requests for a reply, without those that only count tokens or list models."""
         return [seen for seen in self.requests if seen.to == "messages"]
+
+    @property
+    def paid(self) -> list[Paid]:
+        """The requests in Message Batches that a model has answered until now, in the order in which it did."""
+        batches = self._batches_now()
+        return [] if batches is None else list(batches.paid)
+
+    @property
+    def batches(self) -> list[Batch]:
+        """All Message Batches that were made, as they are now; to be looked at only."""
+        batches = self._batches_now()
+        return [] if batches is None else list(batches.all)
 
     def wait_for(self, n: int, seconds: float = WAIT) -> list[Seen]:
         """The first `n` requests, once they are there; raises TimeoutError."""
@@ -116,6 +137,15 @@ class MessagesApi:
             yield
         finally:
             asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(WAIT)
+
+    def _batches_now(self) -> Batches | None:
+        async def look() -> Batches | None:
+            batches = self._decider.batches
+            if batches is not None:
+                batches.pass_time(self._clock())
+            return batches
+
+        return asyncio.run_coroutine_threadsafe(look(), self._loop).result(WAIT)
 
     def __enter__(self) -> "MessagesApi":
         self._record = self._record_to.open("ab") if self._record_to else None
