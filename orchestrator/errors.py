@@ -95,6 +95,16 @@ class AttemptTaken(OrchestratorFault):
         )
 
 
+class Parked(OrchestratorFault):
+    """Raised where the reply to a request isn't there yet: it goes out in a Message Batch, and nobody waits for it.
+
+    The task that asked goes on when the reply has come, as any interrupted task does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("its next reply is asked for in a Message Batch")
+
+
 class DraftNotEditable(OrchestratorFault):
     """Raised when a draft's file can't be opened for editing: it is a link, gone, or its attempt still runs."""
 

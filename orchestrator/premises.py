@@ -47,6 +47,12 @@ def append_line(path: Path, line: str, *, sync: bool = True) -> None:
     files.append_record(path, line, sync=sync, disk=files.NO_LINKS)
 
 
+def append_bytes(path: Path, data: bytes) -> None:
+    """Adds whole lines to a file of onepen's own, on their way to the disk; raises LinkLeadsOut, or an OSError."""
+    _check(path)
+    files.append(path, data, moved_is_gone=True, disk=files.NO_LINKS)
+
+
 async def append_aside(path: Path, line: str) -> None:
     """The same, synced when this returns, in a thread: others go on meanwhile.
 

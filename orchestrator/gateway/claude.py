@@ -16,13 +16,14 @@ import anyio.to_thread
 from ...memory.clock import Clock, SystemClock
 from ...subagents.model import Listener, ModelReply, ModelRequest
 from ..settings.choice import ALIASES, FIRST, USUAL, own_server
-from ..settings.redact import Known
 from ..settings.setup import Profile
-from .address import address_of, host_of, on_this_machine
+from .address import address_of, host_of
+from .breakage import Breakage, lower, one_line
 from .clients import CONNECT_SECONDS, Clients
 from .ear import Ear
 from .extras import Extras
-from .failure import TRIES, TRIES_SILENT, TRIES_UNREACHED, Again, Answered, CallBroken, Final, judged
+from .failure import Again, CallBroken, Final
+from .messagebatches import MessageBatches
 from .price import Price
 from .prices import price_of
 from .quota import quota
@@ -45,6 +46,7 @@ class Claude:
         self._clients = clients or Clients()
         self._clock = clock or SystemClock()
         self._address = address_of(profile)
+        self._breakage = Breakage(profile, self._address, self._clock)
         self._price: Price | None = None
 
     @property
@@ -68,17 +70,17 @@ class Claude:
                 raise CallBroken(Again(f"{place}: the stream ended before the reply was whole"))
             reply = accumulator.reply()
         except StreamError as e:
-            raise CallBroken(self._judged(e.answered, heard.headers, place)) from e
+            raise CallBroken(self._breakage.judged(e.answered, heard.headers, place)) from e
         except anthropic.APIStatusError as e:
-            heard.headers = _lower(e.response.headers)
+            heard.headers = lower(e.response.headers)
             ear.left = quota(heard.headers, self._clock.now())
-            raise CallBroken(self._answered(e, heard.headers, place)) from e
+            raise CallBroken(self._breakage.answered(e, place)) from e
         except anthropic.APIConnectionError as e:
-            raise CallBroken(self._unheard(e.__cause__ or e, place)) from e
+            raise CallBroken(self._breakage.unheard(e.__cause__ or e, place)) from e
         except httpx2.TransportError as e:
-            raise CallBroken(self._unheard(e, place)) from e
+            raise CallBroken(self._breakage.unheard(e, place)) from e
         except (ValueError, RecursionError) as e:
-            raise CallBroken(Again(f"{place}: the stream can't be read: {_one_line(e)}")) from e
+            raise CallBroken(Again(f"{place}: the stream can't be read: {one_line(e)}")) from e
         return self._learnt(place, model, request, reply)
 
     async def _streamed(
@@ -103,7 +105,7 @@ class Claude:
                     stream=True,
                     timeout=anthropic.Timeout(connect=CONNECT_SECONDS, read=silence, write=silence, pool=None),
                 ) as response:
-                    heard.headers = _lower(response.headers)
+                    heard.headers = lower(response.headers)
                     ear.left = quota(heard.headers, self._clock.now())
                     understood.took(self._address, extras)
                     if refused is not None:
@@ -136,6 +138,10 @@ class Claude:
         self._clients.probe.replied(place, request, reply, least)
         return replace(reply, least=least)
 
+    def batches(self) -> MessageBatches:
+        """The same model, asked by Message Batches."""
+        return MessageBatches(self._profile, self._address, self._clients, self._breakage, self.id)
+
     async def id(self) -> str:
         """The model's id; a server other than Anthropic's is asked once what it has. Raises CallBroken."""
         if not own_server(self._profile):
@@ -145,7 +151,7 @@ class Claude:
             self._clients.probe.named(self._place(self._model_id), self._model_id, models or ())
             return self._model_id
         if models is None:
-            raise CallBroken(Again(f"{host_of(self._address)}: can't be reached", tries=self._tries))
+            raise CallBroken(Again(f"{host_of(self._address)}: can't be reached", tries=self._breakage.tries))
         # A server without a list is perhaps a way to Claude: its own refusal says best what it doesn't have.
         return models[0] if models else ALIASES[USUAL]
 
@@ -159,45 +165,8 @@ class Claude:
             self._price = await anyio.to_thread.run_sync(price_of, self._profile, model, self._clock.now())
         return self._price
 
-    @property
-    def _tries(self) -> int:
-        return TRIES_UNREACHED if on_this_machine(self._address) else TRIES
-
     def _place(self, model: str) -> str:
         return f"{model} at {host_of(self._address)}"
-
-    def _answered(self, error: "anthropic.APIStatusError", headers: Mapping[str, str], place: str) -> Final | Again:
-        answered = answered_in(error.body, error.status_code)
-        if 300 <= error.status_code < 400:
-            answered = Answered(
-                error.status_code, f"it leads to {headers.get('location', 'somewhere else')}", "redirect"
-            )
-        verdict = self._judged(answered, headers, place)
-        if isinstance(verdict, Final) and error.status_code in {401, 403}:
-            return Final(f"{verdict.reason} (profile {self._profile.name})", verdict.hint, verdict.exit_code)
-        return verdict
-
-    def _judged(self, answered: Answered, headers: Mapping[str, str], place: str) -> Final | Again:
-        """What an answer means, in words that don't repeat a key: some servers say which one they refuse."""
-        verdict = judged(answered, headers, place=place, now=self._clock.now())
-        return replace(verdict, reason=Known(self._profile.secrets()).mask(verdict.reason))
-
-    def _unheard(self, error: BaseException, place: str) -> Final | Again:
-        """What it means that no answer came, or that it broke off."""
-        import httpx2
-
-        match error:
-            case httpx2.ConnectTimeout():
-                return Again(f"{place}: no connection within {CONNECT_SECONDS:g} s")
-            case httpx2.TimeoutException():
-                key = f"profiles.{self._profile.name}.silence_seconds"
-                silence = f"not a byte came for {self._profile.silence_seconds:g} s ({key})"
-                return Again(f"{place}: {silence}", tries=TRIES_SILENT)
-            case httpx2.ConnectError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
-                return Final(f"{place}: its certificate can't be trusted: {_one_line(error)}", None, 2)
-            case httpx2.ConnectError():
-                return Again(f"{place}: can't be reached: {_one_line(error)}", tries=self._tries)
-        return Again(f"{place}: the connection broke: {_one_line(error)}")
 
 
 @dataclass
@@ -226,11 +195,3 @@ async def _events(response: "httpx2.Response", place: str) -> AsyncGenerator[Map
         told = json.loads(sent.data) if sent.data else None
         if isinstance(told, dict):
             yield told if "type" in told else {**told, "type": sent.event}
-
-
-def _lower(headers: Mapping[str, str]) -> Mapping[str, str]:
-    return {name.lower(): value for name, value in headers.items()}
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -58,6 +58,11 @@ class Gateway:
         self._herds: dict[str, Herd] = {}
         self._settled = anyio.Event()
 
+    @property
+    def ledger(self) -> Ledger:
+        """All money of this process, for what is paid by other ways than a call."""
+        return self._ledger
+
     def news(self) -> tuple[str, ...]:
         """Lines for people that nobody has got yet."""
         news = tuple(self._news)
@@ -79,7 +84,12 @@ class Gateway:
         waiting: Waiting,
         listener: Listener | None = None,
     ) -> ModelReply:
-        """The model's whole reply, with its cost; raises OverBudget, Unpriced or CallFailed."""
+        """The model's whole reply, with its cost; raises OverBudget, Unpriced or CallFailed.
+
+        Where the model is asked by Message Batches, Parked is raised as long as the reply isn't there.
+        """
+        if served.outbox is not None:
+            return await served.outbox.reply(served, request, account, on_lost=on_lost)
         served = await served.priced()
         said: ModelReply | None = None
         for _ in range(PAUSES + 1):
@@ -91,7 +101,7 @@ class Gateway:
                 if said is not None:
                     on_lost(LostCall("the reply was paused, and could not be carried on", said.usage, said.cost_usd))
                 raise
-            said = more if said is None else _joined(said, more)
+            said = more if said is None else joined(said, more)
             if said.stop_reason != "pause_turn":
                 break
         assert said is not None
@@ -142,7 +152,7 @@ class Gateway:
         return self._random()
 
 
-def _joined(said: ModelReply, more: ModelReply) -> ModelReply:
+def joined(said: ModelReply, more: ModelReply) -> ModelReply:
     """A paused reply and how it went on."""
     both = None if said.cost_usd is None or more.cost_usd is None else said.cost_usd + more.cost_usd
     return replace(

@@ -104,9 +104,15 @@ class _Pot:
 
 @dataclass
 class Ledger:
-    """All money of a process. `before` tells what a day had cost before; it is asked once for each day."""
+    """All money of a process. `before` tells what a day had cost before; it is asked once for each day.
+
+    `tabs` are what is set aside for longer than a call lasts, by name, and `booked` the names of what was booked so:
+    whoever holds them changes, and nothing of it is set aside or booked twice.
+    """
 
     before: Spent = lambda day: {}
+    tabs: dict[str, Reservation] = field(default_factory=dict)
+    booked: set[str] = field(default_factory=set)
     _purses: dict[str, _Pot] = field(default_factory=dict)
     _days: dict[tuple[date, ClientId | None], _Pot] = field(default_factory=dict)
     _asked: set[date] = field(default_factory=set)
@@ -119,11 +125,12 @@ class Ledger:
             if short.spent + short.needed > short.size + _DUST:
                 return short
             wait = wait or short.spent + aside + short.needed > short.size + _DUST
-        if wait:
-            return Wait()
-        for pot in self._pots(account, day):
-            pot.aside = pot.aside + amount
-        return Reservation(account, day, amount)
+        return Wait() if wait else self._aside(account, amount, day)
+
+    def hold(self, account: Account, amount: Amount, day: date) -> Reservation:
+        """Sets aside what may have to be paid already, whatever the caps say."""
+        self._open(account, day)
+        return self._aside(account, amount, day)
 
     def settle(self, reservation: Reservation, used: Amount) -> None:
         """Books what the call did cost, in the place of what was set aside."""
@@ -134,6 +141,11 @@ class Ledger:
     def spent(self, purse: str) -> Amount:
         """What a task or chat has cost as far as this process knows."""
         return self._purses.get(purse, _Pot()).spent
+
+    def _aside(self, account: Account, amount: Amount, day: date) -> Reservation:
+        for pot in self._pots(account, day):
+            pot.aside = pot.aside + amount
+        return Reservation(account, day, amount)
 
     def _open(self, account: Account, day: date) -> None:
         if day not in self._asked:

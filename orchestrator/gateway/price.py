@@ -50,6 +50,12 @@ class Price:
                 rates = step.rates
         return rates
 
+    def half(self) -> "Price":
+        """Half of each rate: what the same costs in a Message Batch."""
+        steps = tuple(Step(step.above, step.rates.half()) for step in self.steps)
+        hour = self.hour / 2
+        return Price(self.input / 2, self.cache_write / 2, self.cache_read / 2, self.output / 2, steps, hour)
+
 
 @dataclass(frozen=True)
 class Step:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...subagents.definition import AgentDefinition
     from ...subagents.model import Model
     from ..gateway.clients import Clients
+    from ..outbox.outbox import Outbox
 
 __all__ = [
     "OFFLINE",
@@ -43,7 +44,8 @@ _HOW = (
 class Served:
     """A model that can be called: `price` None where nobody knows it; models that share a `limit` share a server's.
 
-    `look` finds the price where that has to be looked up first: `priced` does it.
+    `look` finds the price where that has to be looked up first: `priced` does it. `outbox` takes its calls where they
+    are to go by Message Batches, None: they are made at once.
     """
 
     model: "Model"
@@ -52,6 +54,7 @@ class Served:
     call_seconds: float = 900.0
     patience_seconds: float = 1_800.0
     look: Callable[[], Awaitable[Price | None]] | None = None
+    outbox: "Outbox | None" = None
 
     async def priced(self) -> "Served":
         """The same with its price, as far as it is known."""
