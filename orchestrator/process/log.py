@@ -54,9 +54,15 @@ class ProcessLog:
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Write what was noted until now; from now on everything is written at once."""
+        """Write what was noted until now; from now on everything is written at once.
+
+        Where the library can't be read now, for want of a descriptor say, all of it is held until the next time.
+        """
         if self._logger is None:
-            self._logger = self._made()
+            try:
+                self._logger = self._made()
+            except (ImportError, OSError):
+                return
         for event, facts in self._held:
             (self._logger.error if "exc_info" in facts else self._logger.info)(event, **facts)
         self._held.clear()

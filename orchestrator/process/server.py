@@ -10,6 +10,7 @@ While it ends it still listens, so that a line for the day log needs nobody to w
 """
 
 import os
+import resource
 import signal
 import socket
 import time
@@ -39,6 +40,8 @@ _HELLO_SECONDS = 10.0
 _WATCH_SECONDS = 2.0
 _MOST = 256
 """Connections at a time."""
+_SPARE = 16
+"""Descriptors that connections leave to the work: where there are no more, one has to go before the next is taken."""
 _AGAIN_SECONDS = 0.1
 _PART = 1 << 16
 
@@ -73,6 +76,7 @@ class Server:
         self._seconds = seconds
         self._jobs: dict[int, Job] = {}
         self._connected = 0
+        self._most = _MOST
         self._quiet_since = seconds()
         self._changed = anyio.Event()
         self._ends = ""
@@ -97,13 +101,18 @@ class Server:
         async with await SocketListener.from_socket(listening) as listener:
             with anyio.CancelScope() as self._listening:
                 while True:
-                    await self._until(lambda: self._connected < _MOST)
+                    await self._until(self._takes_more)
                     try:
                         stream = await listener.accept()
                     except anyio.BrokenResourceError:  # no descriptor is left
                         await anyio.sleep(_AGAIN_SECONDS)
                     else:
+                        self._connected += 1
+                        self._most = _MOST if _spares(stream.extra(SocketAttribute.raw_socket)) else self._connected
                         self._group.start_soon(self._connection, stream)
+
+    def _takes_more(self) -> bool:
+        return self._connected < self._most
 
     def _look_after_socket(self) -> None:
         """Listen anew where the socket's name was taken away; if that can't be done it is tried again."""
@@ -179,20 +188,18 @@ class Server:
 
     async def _connection(self, stream: SocketStream) -> None:
         peer = peer_of(stream.extra(SocketAttribute.raw_socket))
-        async with stream:
-            if peer is None or peer.uid != os.getuid():
-                return
-            self._connected += 1
-            try:
-                await self._converse(stream)
-            except (anyio.BrokenResourceError, anyio.ClosedResourceError, TimeoutError):
-                pass  # the client went away
-            except Exception as e:  # noqa: BLE001 - the edge of a connection: the work of others goes on
-                self._notes.failed("connection", e)
-            finally:
-                self._connected -= 1
-                self._quiet_since = self._seconds()
-                self._stir()
+        try:
+            async with stream:
+                if peer is not None and peer.uid == os.getuid():
+                    await self._converse(stream)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, TimeoutError):
+            pass  # the client went away
+        except Exception as e:  # noqa: BLE001 - the edge of a connection: the work of others goes on
+            self._notes.failed("connection", e)
+        finally:
+            self._connected -= 1
+            self._quiet_since = self._seconds()
+            self._stir()
 
     async def _converse(self, stream: SocketStream) -> None:
         reader = _Reader(stream)
@@ -282,6 +289,12 @@ class Server:
             del self._jobs[id(job)]
             self._quiet_since = self._seconds()
             self._stir()
+
+
+def _spares(newest: socket.socket) -> bool:
+    """Whether the work has descriptors left beside the newest one, which has the lowest number that was free."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return most == resource.RLIM_INFINITY or newest.fileno() < most - _SPARE
 
 
 class _Reader:

@@ -1,7 +1,9 @@
 """The orchestrator's own log: lines of JSON for the person alone, masked, and never more than two files."""
 
+import errno
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,31 @@ def test_lines_come_in_the_order_in_which_they_were_noted(root: Path, clock: Fix
     assert [line["event"] for line in read(root)] == ["began", "done", "ended"]
     assert read(root)[0]["time"] == "2026-11-29T09:30:00.000+01:00"
     assert (root / ".onepen/orchestrator.log").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), ImportError("no room to load it")])
+def test_lines_are_held_where_the_library_that_writes_them_can_not_be_read(
+    error: Exception, root: Path, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with no descriptor left in a process's first moments: that ends nothing, and no line is lost."""
+
+    class Unreadable:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "structlog":
+                raise error
+
+    log = ProcessLog(root, clock)
+    with monkeypatch.context() as patch:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "structlog"]:
+            patch.delitem(sys.modules, name)
+        patch.setattr(sys, "meta_path", [Unreadable(), *sys.meta_path])
+        log.note("began")
+        log.catch_up()
+        log.failed("failed", ValueError("x"))
+        assert read(root) == []
+    log.catch_up()
+    log.close()
+    assert [line["event"] for line in read(root)] == ["began", "failed"]
 
 
 def test_an_error_comes_at_once_with_its_traceback_and_without_the_values_of_variables(
