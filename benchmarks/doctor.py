@@ -80,7 +80,7 @@ def measure(cards: int, rounds: int) -> dict[str, object]:
     figures: dict[int, tuple[Figure, ...]] = {}
     with tempfile.TemporaryDirectory(prefix="onepen-doctor-") as scratch:
         env = surroundings(Path(scratch, "home"))
-        make_folder(Path(scratch, "home"))
+        make_folder(Path(scratch, "home"), within=None)
         for size in (cards, 2 * cards):
             root = make(Path(scratch, str(size)), size)
             programs = {

@@ -36,7 +36,7 @@ def file_aside(root: Path, path: str, *, disk: files.Disk = files.DISK) -> str:
         raise NotThatAnyMore(path)
     name = _name(path, read_file(root, path) or b"")
     kept = root / name
-    files.make_folder(kept.parent, disk=disk)
+    files.make_folder(kept.parent, within=root, disk=disk)
     if kept.exists():
         files.remove(real, disk=disk)  # the same bytes are kept there already
     else:
@@ -59,6 +59,7 @@ def line_aside(root: Path, path: str, line: int, sha256: str, *, disk: files.Dis
         raise NotThatAnyMore(path)
     gone = lines[line - 1]
     name = _name(path, gone)
+    files.make_folder((root / name).parent, within=root, disk=disk)
     files.replace(root / name, gone, sync=True, disk=disk)
     rest = b"".join(lines[: line - 1] + lines[line:])
     files.swap(real, rest, tmp=files.tmp_name(real.name, "new"), before=files.sha256(data), disk=disk)

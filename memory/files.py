@@ -9,6 +9,8 @@ Facts that this module is built on:
   any more. After an append the name is compared with the descriptor.
 - `fsync` that failed may succeed the next time without the data having reached the disk. It is never tried again.
 
+- A workspace can be moved away at any moment. So whoever makes folders says within which one that has to be there, and
+  a file's last folder is the only one that is made unasked: nothing is begun anew where a workspace was.
 - A process can be killed between making a temporary file and renaming it. So its name is always the same one, and the
   next write takes it over; a lock, which ends with its holder, tells whether somebody is still writing into it.
 
@@ -78,8 +80,8 @@ def is_tmp(name: str) -> bool:
 def replace(path: Path, data: bytes, *, tmp: str | None = None, sync: bool = False, disk: Disk = DISK) -> None:
     """Give `path` the content `data` in one step; mode and owner stay, new files get 0600 and new folders 0700.
 
-    `tmp` names the file beside it that is renamed, for a writer who holds the pen; without it, two processes may write
-    at once, and one of the two contents stays. `sync` waits until content and name are on the disk.
+    `tmp` names the file beside it that is renamed, for a writer who holds the pen, and the folder is there; without it,
+    two processes may write at once, and one of the two contents stays. `sync` waits until content and name last.
     Raises OSError that names the path; then `path` is as it was, unless it was the sync of the folder that failed.
     """
     if tmp is not None:
@@ -87,7 +89,7 @@ def replace(path: Path, data: bytes, *, tmp: str | None = None, sync: bool = Fal
         with _named(path), _without(beside, disk):
             disk.rename(beside, path)
     else:
-        make_folder(path.parent, disk=disk)
+        _make_last(path.parent, disk)
         with _named(path), _claimed(path, disk) as (beside, fd), _without(beside, disk):
             _fill(fd, path, data, sync, disk)
             disk.rename(beside, path)
@@ -96,7 +98,10 @@ def replace(path: Path, data: bytes, *, tmp: str | None = None, sync: bool = Fal
 
 
 def swap(path: Path, data: bytes, *, tmp: str, before: str | None, disk: Disk = DISK) -> None:
-    """Replace the file whose hash is `before` (None: absent) by `data`, synced, or raise FileMovedOn and leave it."""
+    """Replace the file whose hash is `before` (None: absent) by `data`, synced, or raise FileMovedOn and leave it.
+
+    Its folder is there.
+    """
     (beside,) = lay([(path, tmp, data)], disk=disk)
     swap_in(beside, path, before=before, disk=disk)
 
@@ -176,18 +181,16 @@ def append(
     sync: bool = False,
     expect_size: int | None = None,
     own_line: bool = False,
-    moved_is_gone: bool = False,
     disk: Disk = DISK,
 ) -> None:
     """Add `data` at the end of `path`, which is created (0600) if it is missing.
 
-    `expect_size` is the size that the caller saw; `own_line` puts a newline first if the last line has none. With
-    `moved_is_gone` no folder is made but the last: a workspace that was moved away is not begun anew.
+    `expect_size` is the size that the caller saw; `own_line` puts a newline first if the last line has none.
     Raises FileMovedOn when the size is another one (nothing was written) or when the name points to another file
     afterwards (`data` went into the one that is gone); OSError when the disk refuses, and then what was added is cut.
     """
     if not os.path.lexists(path):
-        make_folder(path.parent, within=path.parent.parent if moved_is_gone else None, disk=disk)
+        _make_last(path.parent, disk)
     with _named(path), _opened(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, disk) as fd:
         size = os.fstat(fd).st_size
         if expect_size is not None and size != expect_size:
@@ -210,12 +213,12 @@ def append_record(path: Path, record: str, *, sync: bool = True, disk: Disk = DI
     """Add one line to a journal and wait until it is on the disk; a torn last line stays a line of its own."""
     if "\n" in record:
         raise ValueError("a record is one line")
-    append(path, record.encode() + b"\n", sync=sync, own_line=True, moved_is_gone=True, disk=disk)
+    append(path, record.encode() + b"\n", sync=sync, own_line=True, disk=disk)
 
 
 def create_exclusive(path: Path, data: bytes, *, sync: bool = False, disk: Disk = DISK) -> None:
     """Make a new file (0600) with all of `data`, or nothing; raises FileExistsError when the name is taken."""
-    make_folder(path.parent, disk=disk)
+    _make_last(path.parent, disk)
     with _named(path), _opened(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, disk) as fd, _without(path, disk):
         _write_all(fd, data, disk)
         if sync:
@@ -229,7 +232,7 @@ def open_log(path: Path, *, most: int, disk: Disk = NO_LINKS) -> int:
 
     Raises OSError where something else than a plain file stands there.
     """
-    make_folder(path.parent, disk=disk)
+    _make_last(path.parent, disk)
     with _named(path):
         with suppress(FileNotFoundError):
             if path.lstat().st_size >= most:
@@ -241,10 +244,11 @@ def open_log(path: Path, *, most: int, disk: Disk = NO_LINKS) -> int:
         return fd
 
 
-def make_folder(path: Path, *, within: Path | None = None, disk: Disk = DISK) -> None:
+def make_folder(path: Path, *, within: Path | None, disk: Disk = DISK) -> None:
     """Make a folder and those above it that are missing, all 0700; one that exists stays as it is.
 
-    Nothing is made where `within` isn't there: a workspace that was moved away is not begun anew. Raises OSError.
+    Nothing is made where `within`, one of those above it, isn't there; None is for what lies in no workspace. Raises
+    OSError.
     """
     if path.is_dir():
         return
@@ -257,6 +261,11 @@ def make_folder(path: Path, *, within: Path | None = None, disk: Disk = DISK) ->
         except FileExistsError:
             if not path.is_dir():
                 raise
+
+
+def _make_last(folder: Path, disk: Disk) -> None:
+    """Make a file's folder, if it alone is missing."""
+    make_folder(folder, within=folder.parent, disk=disk)
 
 
 def truncate(path: Path, size: int, *, disk: Disk = DISK) -> None:
@@ -341,14 +350,12 @@ def _lay(wanted: Sequence[tuple[Path, str, bytes]], laid: list[Path], disk: Disk
 
 
 def _open_new(beside: Path, disk: Disk) -> int:
-    """A new file of this name, instead of one that a killed process left; its folder is made if it is missing."""
+    """A new file of this name, instead of one that a killed process left."""
     try:
         return disk.open(beside, _NEW)
     except FileExistsError:
         with suppress(FileNotFoundError):
             disk.unlink(beside)
-    except FileNotFoundError:
-        make_folder(beside.parent, disk=disk)
     return disk.open(beside, _NEW)
 
 

@@ -79,10 +79,11 @@ def init(root: Path, *, id: str, name: str, today: date) -> tuple[str, ...]:  # 
 
     Raises BadTitle, NotADirectoryError for a `root` that is a file, or another OSError.
     """
-    files.make_folder(root)
+    files.make_folder(root, within=None)
     made = []
     for planned in plan_workspace(lambda path: (root / path).is_symlink() or (root / path).exists(), id, name, today):
         try:
+            files.make_folder((root / planned.path).parent, within=root)
             files.create_exclusive(root / planned.path, planned.data)
         except FileExistsError:
             continue  # somebody made it a moment ago: it is theirs

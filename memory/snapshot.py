@@ -159,7 +159,7 @@ def _wanted(data: bytes, most: int) -> int:
 def store(workspace: Workspace, snapshot: Snapshot) -> Path:
     """The folder of a snapshot, written if it isn't there yet; safe beside others that store the same."""
     folder = workspace.machine_room / "cache" / "context" / snapshot.sha
-    files.make_folder(folder)
+    files.make_folder(folder, within=workspace.root)
     for name, text in snapshot.files:
         path = folder / name
         data = text.encode()
@@ -168,7 +168,7 @@ def store(workspace: Workspace, snapshot: Snapshot) -> Path:
     for name, text in snapshot.whole:
         path, data = folder / _WHOLE / name, text.encode()
         if not path.is_file() or path.read_bytes() != data:
-            files.make_folder(path.parent)
+            files.make_folder(path.parent, within=folder)
             files.replace(path, data)
     return folder
 

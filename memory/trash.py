@@ -25,7 +25,7 @@ def discard(root: Path, folder: Path, *, disk: files.Disk = files.DISK) -> None:
     Raises LinkLeadsOut where the trash is no folder of ours, or an OSError: then it may be gone from its place, and the
     rest of it is removed by the next `empty`.
     """
-    trash = _made(root / TRASH, disk)
+    trash = _made(root / TRASH, root, disk)
     try:
         disk.rename(folder, trash / _name(folder))
     except FileNotFoundError:
@@ -33,7 +33,7 @@ def discard(root: Path, folder: Path, *, disk: files.Disk = files.DISK) -> None:
     except OSError as e:
         if e.errno != errno.EXDEV:
             raise
-        trash = _made(folder.with_name(_BESIDE), disk)
+        trash = _made(folder.with_name(_BESIDE), folder.parent, disk)
         disk.rename(folder, trash / _name(folder))
     _take_apart(trash, disk)
 
@@ -41,7 +41,7 @@ def discard(root: Path, folder: Path, *, disk: files.Disk = files.DISK) -> None:
 def empty(root: Path, *, disk: files.Disk = files.DISK) -> None:
     """Remove what a crash left of earlier removals; raises LinkLeadsOut or an OSError."""
     if os.path.lexists(root / TRASH):
-        _take_apart(_made(root / TRASH, disk), disk)
+        _take_apart(_made(root / TRASH, root, disk), disk)
 
 
 def measure(folder: Path) -> tuple[int, int]:
@@ -57,10 +57,10 @@ def measure(folder: Path) -> tuple[int, int]:
     return count, size
 
 
-def _made(trash: Path, disk: files.Disk) -> Path:
+def _made(trash: Path, within: Path, disk: files.Disk) -> Path:
     if trash.is_symlink():
         raise LinkLeadsOut(trash.name, os.path.realpath(trash), "and what is to be removed goes into no other folder")
-    files.make_folder(trash, disk=disk)
+    files.make_folder(trash, within=within, disk=disk)
     return trash
 
 

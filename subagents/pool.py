@@ -76,8 +76,8 @@ class ProcessPool:
 
     async def run(self, assignment: Assignment, host: Host) -> Ending:
         """Start a worker and see it to its end; errors of the host pass through, after the worker was ended."""
-        files.make_folder(assignment.drafts_folder)
-        append = partial(files.append, assignment.log, moved_is_gone=True)
+        files.make_folder(assignment.drafts_folder, within=assignment.folder)
+        append = partial(files.append, assignment.log)
         log = WorkerLog(append, assignment.limits.log_bytes, self._mask)
         program = assignment.program or self._command
         try:

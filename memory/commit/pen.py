@@ -161,7 +161,7 @@ class Pen:
         inspect_room(workspace.root)
         room = workspace.machine_room
         new_room = not room.exists()
-        files.make_folder(room / "redo", disk=disk)
+        files.make_folder(room / "redo", within=workspace.root, disk=disk)
         grip = Grip(workspace, PenLock.acquire(workspace, wait), disk)
         try:
             take_up(grip, clock, new_machine, new_room=new_room)

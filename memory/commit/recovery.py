@@ -62,8 +62,10 @@ def follow(
                         clear_folders(root, path, disk)
                     return
                 case Write(data=new, before=before):
+                    files.make_folder(real.parent, within=root, disk=disk)
                     files.swap(real, new, tmp=tmp, before=before, disk=disk)
                 case Append(data=new, size=size):
+                    files.make_folder(real.parent, within=root, disk=disk)
                     files.append(real, new, expect_size=size, disk=disk)
                 case Remove(before=before):
                     if (root / path).is_symlink():  # a person put it there since, and what it leads to is theirs
@@ -74,6 +76,7 @@ def follow(
                     _spare(path, commit, done)
                     return
                 case KeptBeside():
+                    files.make_folder(real.parent, within=root, disk=disk)
                     _keep_beside(path, real, course, done, disk)
                     return
         except files.FileMovedOn:

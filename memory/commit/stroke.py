@@ -57,6 +57,7 @@ class Stroke:
     ) -> None:
         match change:
             case Addition():
+                files.make_folder(real.parent, within=self.root, disk=disk)
                 files.append(real, change.due, expect_size=change.at, disk=disk)
             case Removal():
                 take_out(self.root, change.path, tag=tag, before=change.before, disk=disk)
@@ -66,6 +67,7 @@ class Stroke:
                     files.swap_in(laid, real, before=change.before, stood=self.stood.get(change.path), disk=disk)
                 else:
                     tmp = files.tmp_name(real.name, tag)
+                    files.make_folder(real.parent, within=self.root, disk=disk)
                     files.swap(real, self.contents[change.path], tmp=tmp, before=change.before, disk=disk)
 
 

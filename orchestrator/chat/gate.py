@@ -134,6 +134,7 @@ class Gate:
         dossier, _ = house.desk.make(house.space, sheet, ())
         on_made((task,))
         dossier = dossier.happened(AttemptStarted(1))
+        files.make_folder(dossier.folder.drafts(1), within=house.space.root)
         files.create_exclusive(dossier.folder.drafts(1) / draft.name, raw, sync=True)
         facts = facts_of(house.view, dossier, 1, 0)
         dossier = dossier.happened(AttemptReported(1, facts, summary=f"From chat {self._session}."))

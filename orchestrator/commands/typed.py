@@ -69,7 +69,7 @@ class Typed:
             return
         self._last = line
         with suppress(OSError):
-            files.make_folder(self._path.parent)
+            files.make_folder(self._path.parent, within=None)
             files.append_record(self._path, _record(line), sync=False)
 
     def _shorten(self, kept: tuple[str, ...]) -> None:

@@ -56,7 +56,7 @@ def listen(path: Path) -> socket.socket:
 
     Whoever calls this holds the pen, so nobody else listens there for this workspace.
     """
-    files.make_folder(path.parent)
+    files.make_folder(path.parent, within=path.parent.parent)
     files.remove(path)
     _sweep(path.parent)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -109,7 +109,7 @@ def revoke(path: Path, workspace: str, time: str) -> tuple[Grant, ...]:
 
 
 def _append(path: Path, grant: Grant, *, allowed: bool) -> None:
-    files.make_folder(path.parent)
+    files.make_folder(path.parent, within=None)
     files.append_record(path, json.dumps({"v": _VERSION, **grant.as_json(), "allowed": allowed}, ensure_ascii=False))
 
 

@@ -163,8 +163,8 @@ def scene(folder: Path) -> TaskFolder:
         **{f"snapshot/{name}": f"# {name}\n\nDates as 2026-11-29.\n" for name in SNAPSHOT_FILES},
     }
     for name, text in texts.items():
-        files.make_folder((folder / name).parent)
+        files.make_folder((folder / name).parent, within=folder)
         files.create_exclusive(folder / name, text.encode())
-    files.make_folder(task.drafts(1))
-    files.make_folder(task.attempt(1) / "work")
+    files.make_folder(task.drafts(1), within=folder)
+    files.make_folder(task.attempt(1) / "work", within=folder)
     return task

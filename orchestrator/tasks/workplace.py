@@ -83,6 +83,7 @@ class Workplace:
     def _copy(self, earlier: WorkFolder, contents: Contents) -> None:
         for entry in contents.entries:
             target = self._work.path / entry.name
+            files.make_folder(target.parent, within=self._work.path)
             files.create_exclusive(target, read_beneath(earlier.path, entry.name, max_bytes=MOST_BYTES))
             if entry.runs:
                 files.set_mode(target, 0o700)

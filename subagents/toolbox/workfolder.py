@@ -93,7 +93,7 @@ class WorkFolder:
     def make(self) -> None:
         """Make what is missing of the folder and of its own parts."""
         for folder in (self.path, self.tmp, self.path / DRAFTED):
-            files.make_folder(folder)
+            files.make_folder(folder, within=self.path.parent)
 
     def contents(self) -> Contents:
         """What lies there now, () when there is no folder; raises UnsafeFile when it is too much or is no folder."""
@@ -132,7 +132,7 @@ class WorkFolder:
         _check_text(plain, data)
         kept = self.path / DRAFTED / short_sha(data)
         if not os.path.lexists(kept):
-            files.make_folder(kept.parent)
+            files.make_folder(kept.parent, within=self.path)
             files.replace(kept, data)
         return data
 

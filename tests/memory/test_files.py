@@ -1,6 +1,7 @@
 import errno
 import os
 import stat
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +21,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_new_files_and_folders_are_for_their_owner_only(tmp_path: Path) -> None:
+    files.make_folder(tmp_path / "a" / "b", within=None)
     files.replace(tmp_path / "a" / "b" / "card.md", b"text", sync=True)
     files.append(tmp_path / "a" / "log.md", b"line\n")
     files.create_exclusive(tmp_path / "a" / "new", b"x")
@@ -147,6 +149,8 @@ class Order(files.Disk):
 
 
 def laying(folder: Path, count: int) -> list[tuple[Path, str, bytes]]:
+    for k in range(3):
+        (folder / f"{k}").mkdir(exist_ok=True)
     return [(folder / f"{k % 3}" / f"card-{k}.md", f".card-{k}.tmp", b"new %d" % k) for k in range(count)]
 
 
@@ -169,8 +173,6 @@ def test_laying_many_files_keeps_few_open(tmp_path: Path) -> None:
 
 def test_a_file_that_can_not_be_laid_takes_the_others_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_OPEN_AT_ONCE", 2)
-    for k in range(3):
-        (tmp_path / f"{k}").mkdir()
     files.lay(laying(tmp_path, 5), disk=(disk := BreakingDisk()))
     for path in tmp_path.rglob("*.tmp"):
         path.unlink()
@@ -347,3 +349,15 @@ def test_no_folder_is_made_where_the_one_that_it_belongs_to_was_moved_away(tmp_p
     root.mkdir()
     files.make_folder(root / "staging" / "t1" / "inputs", within=root)
     assert (root / "staging" / "t1" / "inputs").is_dir()
+
+
+@pytest.mark.parametrize("write", [
+    lambda path: files.replace(path, b"x"), lambda path: files.replace(path, b"x", tmp=".a.new.tmp"),
+    lambda path: files.append(path, b"x"), lambda path: files.append_record(path, "x"),
+    lambda path: files.create_exclusive(path, b"x"), lambda path: files.swap(path, b"x", tmp=".a.tmp", before=None),
+    lambda path: os.close(files.open_log(path, most=9)),
+])  # fmt: skip
+def test_nobody_who_writes_a_file_makes_more_than_its_folder(write: Callable[[Path], None], tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        write(tmp_path / "ws" / "logs" / "a")
+    assert names(tmp_path) == []

@@ -108,7 +108,7 @@ class Bench:
     def write(self, name: str, text: str) -> Path:
         """Put a text, dedented, at a path below the root."""
         path = self.root / name
-        files.make_folder(path.parent)
+        files.make_folder(path.parent, within=None)
         files.replace(path, dedent(text).encode())
         return path
 
@@ -141,7 +141,7 @@ class Bench:
         commands: bool = False,
         asks: frozenset[str] = frozenset(),
     ) -> "Tried":
-        files.make_folder(self.drafts)
+        files.make_folder(self.drafts, within=self.root)
         reading = Reading(self.space, self.folder / "inputs", ("cones.md",), whole=self.root / "snapshot/whole")
         asked: list[tuple[str, Mapping[str, object]]] = []
 

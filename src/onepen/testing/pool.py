@@ -55,7 +55,7 @@ class InProcessPool:
     async def made(self, assignment: Assignment, host: Host) -> Ending:
         """The attempt, unless it is stopped."""
         self.assignments.append(assignment)
-        files.make_folder(assignment.drafts_folder)
+        files.make_folder(assignment.drafts_folder, within=assignment.folder)
         ending = None if self._instead is None else self._instead(assignment)
         if ending is not None:
             return ending
