@@ -234,8 +234,15 @@ def test_memory_that_runs_out_ends_one_worker(server: ForkServer) -> None:
     assert run(lambda: ran(server, shell("exit 0")))[1] == 0
 
 
-ESCAPED = "setsid sh -c '(sleep 600 >&2 & echo $!; exec sleep 601 >&2) & echo $!; exec sleep 602 >&2' & echo $!"
-"""Prints the ids of its processes: each in a session of its own, with nobody between them and the fork server."""
+_SLEEPS = "until read name </proc/$!/comm && [ $name = sleep ]; do :; done"
+ESCAPED = (
+    f"setsid sh -c '(sleep 600 >&2 & echo $!; exec sleep 601 >&2) & echo $!; {_SLEEPS}; exec sleep 602 >&2' & echo $!; "
+    f"{_SLEEPS}"
+)
+"""Prints the ids of its processes: each in a session of its own, with nobody between them and the fork server.
+
+Nobody leaves before all of them are there, since one that is left alone is ended on sight.
+"""
 
 
 def test_what_a_worker_leaves_is_ended_with_it(server: ForkServer) -> None:
@@ -326,17 +333,19 @@ def test_the_end_of_its_process_is_the_end_of_all(tmp_path: Path) -> None:
 
         anyio.run(main)
     """
-    text = f"touch {tmp_path}/$$; ({ESCAPED} ) >/dev/null; exec sleep 600"
+    text = f"while :; do ({ESCAPED}) >/dev/null; touch {tmp_path}/$$; sleep 0.3; done"  # who left is soon ended
     program = dedent(program).replace("TEXT", repr(text))
     environment = {**os.environ, "HOME": str(tmp_path)}
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP):
         with subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE) as parent:
             assert parent.stdout is not None and parent.stdout.readline() == b"up\n"
-            wait_until(lambda: len(marked(f"HOME={tmp_path}")) >= 1 + 2 + 5 * 4)
+            wait_until(lambda: len(list(tmp_path.iterdir())) == 5 and len(marked(f"HOME={tmp_path}")) >= 1 + 2 + 5 * 5)
             parent.send_signal(number)
             killed = time.monotonic()
         wait_until(lambda: not marked(f"HOME={tmp_path}"))
         assert time.monotonic() - killed < 5
+        for made in tmp_path.iterdir():
+            made.unlink()
 
 
 def test_a_worker_that_can_not_be_forked_waits_for_room(tmp_path: Path) -> None:
@@ -472,9 +481,10 @@ def test_as_an_ordinary_user(tmp_path: Path) -> None:
 
 
 BOMB = (
-    "bomb() { [ $1 -eq 0 ] || { bomb $(($1 - 1)) & bomb $(($1 - 1)) & }; sleep 600; }; touch began; bomb 9 2>/dev/null"
+    "bomb() { [ $1 -eq 0 ] || { bomb $(($1 - 1)) & bomb $(($1 - 1)) & }; sleep 600; }; touch began; "
+    "bomb 9 2>/dev/null & exec sleep 600"
 )
-"""A thousand processes where nothing limits them, and no more."""
+"""A thousand processes where nothing limits them, and no more; the first one needs no room for another."""
 
 
 def test_a_fork_bomb_in_the_sandbox_is_held_small_and_ended(bench: Bench, server: ForkServer) -> None:
