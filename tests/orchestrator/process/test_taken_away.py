@@ -12,6 +12,8 @@ import pytest
 from onepen.memory.holder import noted_holder
 from onepen.testing.program import LIMIT, PROGRAM, Program, orchestrators
 
+pytestmark = pytest.mark.timeout(180)  # each starts up to ten programs, one after another
+
 
 def until(reached: Callable[[], object]) -> None:
     deadline = time.monotonic() + LIMIT
