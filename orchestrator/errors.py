@@ -95,6 +95,15 @@ class AttemptTaken(OrchestratorFault):
         )
 
 
+class BatchAtWork(OrchestratorFault):
+    """Raised when a batch that runs is asked to go on."""
+
+    exit_code = 5
+
+    def __init__(self, batch: str) -> None:
+        super().__init__(f"batch {batch}: it runs already", hint=f"onepen batch status {batch} --watch")
+
+
 class Parked(OrchestratorFault):
     """Raised where the reply to a request isn't there yet: it goes out in a Message Batch, and nobody waits for it.
 
@@ -103,6 +112,16 @@ class Parked(OrchestratorFault):
 
     def __init__(self) -> None:
         super().__init__("its next reply is asked for in a Message Batch")
+
+
+class PutOff(OrchestratorFault):
+    """Raised in the place of a review that a cap which a batch's tasks share can't pay: no person has to judge instead.
+
+    The draft waits, and its task goes on when there is money again.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
 
 
 class DraftNotEditable(OrchestratorFault):

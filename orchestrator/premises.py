@@ -29,6 +29,11 @@ def own(space: Space, path: str) -> Path:
     return Path(here)
 
 
+def own_batch(workspace: Workspace, batch: str, path: str = "") -> Path:
+    """The real place of a path in a batch's folder, which need not exist; raises LinkLeadsOut naming the link."""
+    return own(workspace.house, f"batches/{batch}" + (f"/{path}" if path else ""))
+
+
 def cache_place(workspace: Workspace) -> Path:
     """The real place of `.onepen/cache/context`, which need not exist; raises LinkLeadsOut naming the link."""
     here = workspace.root / ".onepen" / "cache" / "context"
@@ -50,7 +55,7 @@ def append_line(path: Path, line: str, *, sync: bool = True) -> None:
 def append_bytes(path: Path, data: bytes) -> None:
     """Adds whole lines to a file of onepen's own, on their way to the disk; raises LinkLeadsOut, or an OSError."""
     _check(path)
-    files.append(path, data, moved_is_gone=True, disk=files.NO_LINKS)
+    files.append(path, data, disk=files.NO_LINKS)
 
 
 async def append_aside(path: Path, line: str) -> None:

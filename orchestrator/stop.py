@@ -1,6 +1,7 @@
 """How a person's Ctrl-C reaches running work."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 
 class StopSign:
@@ -17,3 +18,12 @@ class StopSign:
 
     def listen(self, listener: Callable[[], None]) -> None:
         self._listeners.append(listener)
+
+    @contextmanager
+    def heard_by(self, listener: Callable[[], None]) -> Iterator[None]:
+        """Inside, `listener` is told of each press."""
+        self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            self._listeners.remove(listener)

@@ -35,11 +35,21 @@ class Caps:
 
 
 @dataclass(frozen=True)
+class Allowance:
+    """An amount that the tasks of a batch share: `usd` None: it bounds nothing. `spent` is as in Account."""
+
+    name: str
+    usd: float | None
+    spent: Amount = Amount()
+
+
+@dataclass(frozen=True)
 class Account:
     """On whose account a call is made: `purse` is the task or chat whose cap counts, `spent` what it had cost before.
 
     `spent` is what stood in the usage logs when this account was opened; what is spent on it since, the ledger knows.
-    `ceiling_usd` is how much the purse could be given by --budget; more has to be allowed elsewhere.
+    `ceiling_usd` is how much the purse could be given by --budget; more has to be allowed elsewhere. `shared` is what
+    it has together with others.
     """
 
     client: ClientId | None
@@ -48,3 +58,4 @@ class Account:
     caps: Caps
     spent: Amount = Amount()
     ceiling_usd: float | None = None
+    shared: Allowance | None = None

@@ -13,7 +13,8 @@ from ...subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnL
 from .account import Account
 from .ear import Ear
 from .failure import Again, CallBroken, CallFailed, Final, failed
-from .ledger import cost
+from .ledger import Reservation, cost
+from .outstanding import Unstored
 from .pace import Ticket
 from .patience import pause
 
@@ -40,7 +41,9 @@ class Call:
         on_lost: OnLost,
         waiting: Waiting,
         listener: Listener | None,
+        unstored: Unstored | None = None,
     ) -> None:
+        self.unstored = unstored
         self.served = served
         self.request = request
         self.account = account
@@ -92,13 +95,15 @@ class Call:
     async def _try(self, ear: Ear, goes_out: Callable[[], None]) -> ModelReply | Final | Again:
         reservation = await self._gateway.reserve(self)
         number: int | None = None
+        got: ModelReply | Final | Again | None = None
         try:
             ticket = await self._admitted()
             number = self._gateway.leaves(reservation, self)
             goes_out()
-            return await self._made(ear, ticket)
+            got = await self._made(ear, ticket, reservation)
+            return got
         finally:
-            self._gateway.settle(reservation, self, ear, number)
+            self._gateway.settle(reservation, self, ear, number, whole=isinstance(got, ModelReply))
 
     async def _admitted(self) -> Ticket | None:
         if self._limiter is None:
@@ -111,8 +116,13 @@ class Call:
             return got
         raise self._impatient(limiter.reason, got)
 
-    async def _made(self, ear: Ear, ticket: Ticket | None) -> ModelReply | Final | Again:
-        """One try; what it used is told when it gave no whole reply."""
+    async def _made(
+        self, ear: Ear, ticket: Ticket | None, reservation: Reservation | None
+    ) -> ModelReply | Final | Again:
+        """One try; what it used is told when it gave no whole reply.
+
+        One that is given up before the server has counted anything counts with its most: it may be paid all the same.
+        """
         price = self.served.price
         try:
             with anyio.move_on_after(self.served.call_seconds):
@@ -128,7 +138,13 @@ class Call:
             verdict = e.verdict
         except BaseException as e:
             self._back(ticket, Final(str(e)), ear)
-            if ticket is not None or ear.usage != Usage():
+            if reservation is not None and ear.usage == Usage():
+                ear.unknown = reservation.amount
+                tokens = reservation.amount.tokens
+                self._on_lost(
+                    LostCall("it was given up", Usage(input=tokens), None if tokens else reservation.amount.usd)
+                )
+            elif ticket is not None or ear.usage != Usage():
                 self._on_lost(LostCall("it was given up", ear.usage, cost(ear.usage, price)))
             raise
         self._back(ticket, verdict, ear)

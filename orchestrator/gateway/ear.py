@@ -3,13 +3,15 @@
 from collections.abc import Callable
 
 from ...subagents.model import Listener, Usage
+from .account import Amount
 from .quota import Left
 
 
 class Ear:
     """The listener of one try; an adapter also writes down here what it learns of usage and limits.
 
-    `on_begin` gets what is counted when the reply begins.
+    `on_begin` gets what is counted when the reply begins. `unknown` is the most that a call may cost which was given up
+    before anything was counted.
     """
 
     def __init__(self, listener: Listener | None = None, on_begin: Callable[[Usage], None] | None = None) -> None:
@@ -17,6 +19,7 @@ class Ear:
         self._on_begin = on_begin
         self.words_heard = False
         self.usage = Usage()
+        self.unknown: Amount | None = None
         self.left: tuple[Left, ...] = ()
 
     def counted(self, usage: Usage) -> None:

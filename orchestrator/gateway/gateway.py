@@ -9,6 +9,7 @@ import random as chance
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -22,7 +23,7 @@ from .ear import Ear
 from .herd import Herd
 from .ledger import Ledger, OverBudget, Reservation, Short, Unpriced, most, used
 from .limiter import Limiter
-from .outstanding import Outstanding
+from .outstanding import Outstanding, Unstored
 
 if TYPE_CHECKING:
     from ..settings.models import Served
@@ -83,9 +84,11 @@ class Gateway:
         on_lost: OnLost,
         waiting: Waiting,
         listener: Listener | None = None,
+        unstored: Unstored | None = None,
     ) -> ModelReply:
         """The model's whole reply, with its cost; raises OverBudget, Unpriced or CallFailed.
 
+        With `unstored` its call is out until that is told that the reply is stored.
         Where the model is asked by Message Batches, Parked is raised as long as the reply isn't there.
         """
         if served.outbox is not None:
@@ -94,18 +97,25 @@ class Gateway:
         said: ModelReply | None = None
         for _ in range(PAUSES + 1):
             messages = request.messages if said is None else (*request.messages, said.message)
-            call = Call(self, served, replace(request, messages=messages), account, on_lost, waiting, listener)
+            asked = replace(request, messages=messages)
+            call = Call(self, served, asked, account, on_lost, waiting, listener, unstored)
             try:
                 more = await call.whole()
             except BaseException:
                 if said is not None:
                     on_lost(LostCall("the reply was paused, and could not be carried on", said.usage, said.cost_usd))
+                    if unstored is not None:
+                        unstored.stored()
                 raise
             said = more if said is None else joined(said, more)
             if said.stop_reason != "pause_turn":
                 break
         assert said is not None
         return said
+
+    def forget(self, purse: str) -> None:
+        """A task is over: what is known of its money here is in the logs by now."""
+        self._ledger.forget(purse)
 
     def limiter(self, limit: str) -> Limiter:
         return self._limiters.setdefault(limit, Limiter(self._random))
@@ -136,11 +146,14 @@ class Gateway:
             return None
         return self._outstanding.leaves(call.account, call.served.model.name, reservation.amount)
 
-    def settle(self, reservation: Reservation | None, call: Call, ear: Ear, number: int | None) -> None:
-        if number is not None:
+    def settle(self, reservation: Reservation | None, call: Call, ear: Ear, number: int | None, *, whole: bool) -> None:
+        """What a call did cost takes the place of what was set aside; `whole`: its reply has yet to be stored."""
+        if number is not None and whole and call.unstored is not None:
+            call.unstored.add(partial(self._outstanding.returns, number))
+        elif number is not None:
             self._outstanding.returns(number)
         if reservation is not None:
-            self._ledger.settle(reservation, used(ear.usage, call.served.price))
+            self._ledger.settle(reservation, ear.unknown or used(ear.usage, call.served.price))
             self._settled.set()
             self._settled = anyio.Event()
 

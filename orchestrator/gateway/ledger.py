@@ -16,7 +16,7 @@ from ...memory.tokens import estimate
 from ...subagents.messages import message_dict
 from ...subagents.model import ModelRequest, ToolSpec, Usage
 from ..errors import OrchestratorFault
-from .account import Account, Amount
+from .account import Account, Allowance, Amount
 from .price import Price
 
 MARGIN = 1.25
@@ -31,7 +31,7 @@ Spent = Callable[[date], Mapping[ClientId | None, Amount]]
 """What all spaces together had spent on a day before this process began, by client."""
 
 
-Cap = Literal["task", "day", "client"]
+Cap = Literal["task", "batch", "day", "client"]
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,19 @@ class OverBudget(OrchestratorFault):
     def __init__(self, account: Account, short: Short) -> None:
         whose = {
             "task": f"the budget of {account.purse}",
+            "batch": f"the budget of batch {account.shared.name if account.shared else ''}",
             "day": "the day's budget",
             "client": f"the day's budget of client {account.client}",
         }[short.cap]
         more = account.ceiling_usd is not None and account.ceiling_usd > short.size
         goes_on = more and short.cap == "task" and not short.tokens and account.agent != MAIN
+        hint = f"onepen resume {account.purse} --budget USD" if goes_on else "onepen config show"
+        if short.cap == "batch" and account.shared is not None:
+            hint = f"onepen batch resume {account.shared.name} --budget USD"
         super().__init__(
             f"{whose}: {_said(short.spent, short)} of {_said(short.size, short)} are spent, and the next call may cost "
             f"{_said(short.needed, short)}",
-            hint=f"onepen resume {account.purse} --budget USD" if goes_on else "onepen config show",
+            hint=hint,
         )
         self.short = short
 
@@ -114,6 +118,7 @@ class Ledger:
     tabs: dict[str, Reservation] = field(default_factory=dict)
     booked: set[str] = field(default_factory=set)
     _purses: dict[str, _Pot] = field(default_factory=dict)
+    _shared: dict[str, _Pot] = field(default_factory=dict)
     _days: dict[tuple[date, ClientId | None], _Pot] = field(default_factory=dict)
     _asked: set[date] = field(default_factory=set)
 
@@ -152,17 +157,28 @@ class Ledger:
             self._asked.add(day)
             for client, amount in self.before(day).items():
                 self._days[day, client] = _Pot(amount)
-        purse = self._purses.setdefault(account.purse, _Pot(account.spent))
-        # An account that is opened again counts what stands in the logs by then: never the same twice.
-        purse.spent = Amount(max(purse.spent.usd, account.spent.usd), max(purse.spent.tokens, account.spent.tokens))
+        _opened(self._purses, account.purse, account.spent)
+        if account.shared is not None:
+            _opened(self._shared, account.shared.name, account.shared.spent)
         self._days.setdefault((day, account.client), _Pot())
 
     def _pots(self, account: Account, day: date) -> tuple[_Pot, ...]:
-        return self._purses[account.purse], self._days[day, account.client]
+        pots = self._purses[account.purse], self._days[day, account.client]
+        return pots if account.shared is None else (*pots, self._shared[account.shared.name])
+
+    def spent_of(self, allowance: Allowance) -> Amount:
+        """What all who share it have spent, as far as this process knows."""
+        return self._shared.get(allowance.name, _Pot(allowance.spent)).spent
+
+    def forget(self, purse: str) -> None:
+        """A task is over: what it has cost stands in the logs. Nothing of it may be set aside."""
+        pot = self._purses.get(purse)
+        if pot is not None and abs(pot.aside.usd) < _DUST and not pot.aside.tokens:
+            del self._purses[purse]
 
     def _against(self, account: Account, amount: Amount, day: date) -> Iterator[tuple[Short, float]]:
         """Each cap that counts for this call, with what others have set aside under it."""
-        purse, client = self._pots(account, day)
+        purse, client = self._purses[account.purse], self._days[day, account.client]
         whole = _Pot()
         for (of, _), pot in self._days.items():
             if of == day:
@@ -170,6 +186,7 @@ class Ledger:
         caps = account.caps
         in_money: tuple[tuple[Cap, float | None, _Pot], ...] = (
             ("task", caps.task_usd, purse),
+            ("batch", *self._allowed(account)),
             ("day", caps.day_usd, whole),
             ("client", caps.client_day_usd if account.client is not None else None, client),
         )
@@ -183,6 +200,17 @@ class Ledger:
         for name, most, pot in in_tokens:
             if most is not None and amount.tokens > 0:
                 yield Short(name, True, most, pot.spent.tokens, amount.tokens), pot.aside.tokens
+
+    def _allowed(self, account: Account) -> tuple[float | None, _Pot]:
+        if account.shared is None:
+            return None, _Pot()
+        return account.shared.usd, self._shared[account.shared.name]
+
+
+def _opened(pots: dict[str, _Pot], name: str, spent: Amount) -> None:
+    """An account that is opened again counts what stands in the logs by then: never the same twice."""
+    pot = pots.setdefault(name, _Pot(spent))
+    pot.spent = Amount(max(pot.spent.usd, spent.usd), max(pot.spent.tokens, spent.tokens))
 
 
 def most(request: ModelRequest, price: Price | None) -> Amount:

@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +89,23 @@ class Outstanding:
                 return fd
         os.close(fd)
         return None
+
+
+class Unstored:
+    """Replies that have come and are not on the disk yet: a kill would lose them, so their calls still count as out."""
+
+    def __init__(self) -> None:
+        self._back: list[Callable[[], None]] = []
+
+    def add(self, back: Callable[[], None]) -> None:
+        """One more; `back` notes that its call is back."""
+        self._back.append(back)
+
+    def stored(self) -> None:
+        """All of them are on the disk by now."""
+        for back in self._back:
+            back()
+        self._back.clear()
 
 
 def left_behind(root: Path) -> Iterator[tuple[Path, tuple[Out, ...]]]:

@@ -24,6 +24,7 @@ from ...subagents.prompt import prefix_sha, system_blocks
 from ...subagents.toolbox.toolinput import ToolInput, ToolRefused, parse_input
 from ...subagents.toolbox.toolset import tool_tokens, tools
 from ..gateway.account import Account
+from ..gateway.outstanding import Unstored
 from ..settings.models import Served
 from ..settings.trust import REVIEWER as NAME
 from ..tasks.conversation import Conversation, Prefix
@@ -146,10 +147,12 @@ class Judge:
     def _conversation(
         self, dossier: Dossier, attempt: int, prefix: Prefix, served: Served, account: Account
     ) -> Conversation:
-        waiting = Waiting(partial(self._say, dossier))
+        waiting, unstored = Waiting(partial(self._say, dossier)), Unstored()
 
         async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
-            return await self._workshop.gateway.reply(served, request, account, on_lost=on_lost, waiting=waiting)
+            return await self._workshop.gateway.reply(
+                served, request, account, on_lost=on_lost, waiting=waiting, unstored=unstored
+            )
 
         earlier = dossier.folder.reviews(attempt)
         return Conversation(
@@ -160,6 +163,7 @@ class Judge:
             turns=TRIES,
             max_tokens=_MAX_TOKENS,
             stored=stored_replies(dossier.folder.review(attempt, k) for k in earlier),
+            kept=unstored.stored,
         )
 
     def _prefix(self, dossier: Dossier, definition: AgentDefinition, served: Served) -> Prefix:

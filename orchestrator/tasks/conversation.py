@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+import anyio
+
 from ...memory.clock import Clock
 from ...subagents.host import RequestRefused
 from ...subagents.messages import Message, ToolResult, block_dict, message_dict, parse_blocks, parse_message, told_apart
@@ -44,9 +46,9 @@ class Conversation:
     """One attempt's conversation with a model, asked through `ask`.
 
     `stored` maps the hash of a request to the reply that an earlier attempt of the task got for it: that reply is used
-    again and not paid again. With a `clock` each reply is stored with its time. `spent` counts what was asked in this
-    attempt only, lost calls included; `refusal` is what the model said when it refused to go on ("" for nothing), None
-    as long as it didn't.
+    again and not paid again. With a `clock` each reply is stored with its time; `kept` is told when one is. `spent`
+    counts what was asked in this attempt only, lost calls included; `refusal` is what the model said when it refused to
+    go on ("" for nothing), None as long as it didn't.
     """
 
     def __init__(
@@ -60,7 +62,9 @@ class Conversation:
         max_tokens: int = MAX_TOKENS,
         stored: Mapping[str, ModelReply] | None = None,
         clock: Clock | None = None,
+        kept: Callable[[], None] = lambda: None,
     ) -> None:
+        self._kept = kept
         self._path = path
         self._ask = ask
         self._prefix = prefix
@@ -71,6 +75,8 @@ class Conversation:
         self._clock = clock
         self._messages: list[Message] = []
         self._shas: Shas | None = None
+        self.last = ""
+        """The hash of the request that was answered last."""
         self.replies = 0
         self.reused = 0
         self.refusal: str | None = None
@@ -101,13 +107,16 @@ class Conversation:
         answer = known if known is not None else _whole(await self._ask(request, self._lost), self._messages)
         at = {} if self._clock is None else {"at": self._clock.now().isoformat(timespec="seconds")}
         line = {"kind": "reply", "request": sha, "reused": known is not None, **reply_dict(answer), **at}
-        await append_aside(self._path, rendered(line))
+        with anyio.CancelScope(shield=True):  # it is paid: whoever gives up now finds it stored
+            await append_aside(self._path, rendered(line))
+        self._kept()
         self._open = False
         if known is None:
             self.spent = self.spent.with_reply(answer)
         else:
             self.reused += 1
         self.replies += 1
+        self.last = sha
         if answer.stop_reason == REFUSAL:
             self.refusal = "; ".join(filter(str.strip, (answer.message.text, answer.details)))
         self._messages.append(answer.message)
@@ -144,9 +153,12 @@ class Conversation:
         self._write({"kind": "lost", **lost_dict(lost)}, sync=True)
         self.spent = self.spent.with_lost(lost)
 
-    def note_tool(self, name: str, given: Mapping[str, object], content: str, shown: Iterable[str]) -> None:
+    def note_tool(
+        self, name: str, given: Mapping[str, object], content: str, shown: Iterable[str], *, is_error: bool = False
+    ) -> None:
         """Stores what the orchestrator itself answered, and which files the answer showed."""
-        self._write({"kind": "tool", "name": name, "input": dict(given), "content": content, "shown": sorted(shown)})
+        line = {"kind": "tool", "name": name, "input": dict(given), "content": content, "shown": sorted(shown)}
+        self._write({**line, "is_error": True} if is_error else line)
 
     def _write(self, line: Mapping[str, object], *, sync: bool = False) -> None:
         append_line(self._path, rendered(line), sync=sync)

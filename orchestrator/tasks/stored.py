@@ -4,6 +4,7 @@ Pure but for reading the transcripts. A reply is known by the hash of its reques
 that came before is the same.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,16 +13,22 @@ from ...subagents.messages import BadMessage, ToolResult, ToolUse, parse_message
 from ...subagents.model import ModelReply
 from .transcript import REFUSAL, read_transcript, reply_of
 
+Asked = tuple[str, str]
+"""A question to the orchestrator's own tool: the hash of the request whose reply it followed on, and what was asked."""
+
 
 @dataclass(frozen=True)
 class Stored:
     """What earlier attempts of a task have: replies by the hash of their request, and which request followed which.
 
     A reply's `done` are the results of its commands, and of its drafts of files that commands made: none is made twice.
+    `found` are answers of the orchestrator's own tool, with the places that they show: memory may have changed since,
+    and whoever was told something else now would ask for all that follows again, and pay for it.
     """
 
     replies: Mapping[str, ModelReply] = field(default_factory=dict)
     after: Mapping[str, str] = field(default_factory=dict)
+    found: Mapping[Asked, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def chain(self, first: str) -> Iterator[ModelReply]:
         """The replies that an attempt which begins with request `first` will be given, if it does as those before."""
@@ -45,16 +52,20 @@ def stored(transcripts: Iterable[Path]) -> Stored:
     """The same with what followed on each; what stands before a line "afresh" is of no use any more."""
     replies: dict[str, ModelReply] = {}
     after: dict[str, str] = {}
+    found: dict[Asked, tuple[str, tuple[str, ...]]] = {}
     for path in transcripts:
         last = ""
         for line in read_transcript(path):
             match line:
                 case {"kind": "afresh"}:
-                    replies, after, last = {}, {}, ""
+                    replies, after, found, last = {}, {}, {}, ""
                 case {"kind": "request", "sha": str(sha), "messages": list(messages)} if last:
                     after[last] = sha
                     replies[last] = replace(replies[last], done=_made_by(replies[last], messages))
                     last = ""
+                case {"kind": "tool", "input": dict(given), "content": str(content), "shown": list(shown)} if last:
+                    if not line.get("is_error"):
+                        found[last, asked_for(given)] = content, tuple(map(str, shown))
                 case {"kind": "reply", "request": str(sha)}:
                     reply = None if line.get("stop_reason") == REFUSAL else reply_of(line)
                     last = "" if reply is None else sha
@@ -62,7 +73,12 @@ def stored(transcripts: Iterable[Path]) -> Stored:
                         known = replies.get(sha)
                         same = known is not None and known.content == reply.content
                         replies[sha] = replace(reply, done=known.done) if known is not None and same else reply
-    return Stored(replies, after)
+    return Stored(replies, after, found)
+
+
+def asked_for(given: Mapping[str, object]) -> str:
+    """What a tool is asked, such that equal questions are equal texts."""
+    return json.dumps(given, sort_keys=True)
 
 
 def _made_by(reply: ModelReply, messages: Sequence[object]) -> tuple[ToolResult, ...]:

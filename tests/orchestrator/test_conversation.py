@@ -9,7 +9,7 @@ import pytest
 
 from onepen.orchestrator.meter.worked import responses, spent_on
 from onepen.orchestrator.tasks.conversation import Conversation, Prefix, not_an_extension
-from onepen.orchestrator.tasks.stored import stored_replies
+from onepen.orchestrator.tasks.stored import asked_for, stored, stored_replies
 from onepen.orchestrator.tasks.transcript import (
     Spent,
     is_whole,
@@ -245,3 +245,22 @@ def test_what_was_shown_is_told_by_the_transcript(tmp_path: Path) -> None:
     talk(one, TASK)
     one.note_tool("search", {"query": "x"}, "something", ["projects/kiln.md", "inputs/a.md"])
     assert traces_in(path).shown == ("inputs/a.md", "projects/kiln.md")
+
+
+def test_what_was_found_is_told_again_at_the_same_point_of_the_conversation_only(tmp_path: Path) -> None:
+    """A task that goes on is told what it was told before, whatever memory has become: so nothing is paid twice."""
+    path = tmp_path / "1.jsonl"
+    one = conversation(path)
+    first = talk(one, TASK)
+    asked = one.last
+    one.note_tool("search", {"query": "x", "limit": 3}, "something", ["inputs/a.md"])
+    one.note_tool("search", {"query": ""}, "search: query must be a text", [], is_error=True)
+    talk(one, result(first))
+    one.note_tool("search", {"query": "x", "limit": 3}, "something else", [])
+    found = stored([path]).found
+    assert found == {
+        (asked, asked_for({"limit": 3, "query": "x"})): ("something", ("inputs/a.md",)),
+        (one.last, asked_for({"query": "x", "limit": 3})): ("something else", ()),
+    }
+    one.begin_afresh("its files are gone")
+    assert stored([path]).found == {}
