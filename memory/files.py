@@ -8,9 +8,8 @@ Facts that this module is built on:
 - git and many editors replace a file instead of writing into it, so a descriptor can point to a file that has no name
   any more. After an append the name is compared with the descriptor.
 - `fsync` that failed may succeed the next time without the data having reached the disk. It is never tried again.
-
-- A workspace can be moved away at any moment. So whoever makes folders says within which one that has to be there, and
-  a file's last folder is the only one that is made unasked: nothing is begun anew where a workspace was.
+- A workspace can be moved away at any moment. So whoever makes folders says within which one that has to be there;
+  unasked, only a file's own folder is made: nothing is begun anew where a workspace was.
 - A process can be killed between making a temporary file and renaming it. So its name is always the same one, and the
   next write takes it over; a lock, which ends with its holder, tells whether somebody is still writing into it.
 
@@ -98,10 +97,7 @@ def replace(path: Path, data: bytes, *, tmp: str | None = None, sync: bool = Fal
 
 
 def swap(path: Path, data: bytes, *, tmp: str, before: str | None, disk: Disk = DISK) -> None:
-    """Replace the file whose hash is `before` (None: absent) by `data`, synced, or raise FileMovedOn and leave it.
-
-    Its folder is there.
-    """
+    """Replace the file whose hash is `before` (None: absent) by `data`, synced, or raise FileMovedOn and leave it."""
     (beside,) = lay([(path, tmp, data)], disk=disk)
     swap_in(beside, path, before=before, disk=disk)
 
@@ -245,11 +241,7 @@ def open_log(path: Path, *, most: int, disk: Disk = NO_LINKS) -> int:
 
 
 def make_folder(path: Path, *, within: Path | None, disk: Disk = DISK) -> None:
-    """Make a folder and those above it that are missing, all 0700; one that exists stays as it is.
-
-    Nothing is made where `within`, one of those above it, isn't there; None is for what lies in no workspace. Raises
-    OSError.
-    """
+    """Make a folder and those missing above it, 0700, where `within`, one of those, is there (None: no workspace's)."""
     if path.is_dir():
         return
     if path == within:

@@ -159,7 +159,13 @@ def _wanted(data: bytes, most: int) -> int:
 def store(workspace: Workspace, snapshot: Snapshot) -> Path:
     """The folder of a snapshot, written if it isn't there yet; safe beside others that store the same."""
     folder = workspace.machine_room / "cache" / "context" / snapshot.sha
-    files.make_folder(folder, within=workspace.root)
+    write(folder, snapshot, within=workspace.root)
+    return folder
+
+
+def write(folder: Path, snapshot: Snapshot, *, within: Path) -> None:
+    """Writes a snapshot into a folder below `within`, as far as it isn't there yet; `load` gives it back."""
+    files.make_folder(folder, within=within)
     for name, text in snapshot.files:
         path = folder / name
         data = text.encode()
@@ -170,7 +176,6 @@ def store(workspace: Workspace, snapshot: Snapshot) -> Path:
         if not path.is_file() or path.read_bytes() != data:
             files.make_folder(path.parent, within=folder)
             files.replace(path, data)
-    return folder
 
 
 def load(folder: Path) -> Snapshot:

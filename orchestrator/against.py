@@ -37,7 +37,7 @@ class Waits:
 
 def waiting(view: View, space: Space, clock: Clock) -> tuple[Waits, ...]:
     """The drafts of a space that wait for a person, oldest first."""
-    tasks = map(Settled(view).overlay, dossiers((space,), clock))
+    tasks = map(Settled(view).overlay, dossiers((space,), clock, undecided=True))
     every = ((task, state) for task in tasks for state in task.state.drafts if state.status in OPEN)
     read = ((task, state, read_draft(task, state).draft) for task, state in every)
     return tuple(Waits(state.id, task.sheet.agent, draft) for task, state, draft in read if draft is not None)

@@ -65,6 +65,7 @@ class Clearer(Keeper):
         """All of a client, counted; raises BadId, NoSuchClient or ClientRemoved."""
         from ..memory.history import log_paths
         from ..memory.trash import measure
+        from .batch.whole import batches_of
         from .standing import client_title
         from .tasks.dossier import OPEN, dossiers, task_ids
 
@@ -72,7 +73,9 @@ class Clearer(Keeper):
         assert space.client is not None
         count, size = measure(space.folder)
         chats = space.folder / "chats"
-        waiting = sum(d.status in OPEN for task in dossiers((space,), self._clock) for d in task.state.drafts)
+        waiting = sum(
+            d.status in OPEN for task in dossiers((space,), self._clock, undecided=True) for d in task.state.drafts
+        )
         return RemovalResult(
             client=space.client,
             title=client_title(self._view, space.client),
@@ -85,6 +88,7 @@ class Clearer(Keeper):
             files=count,
             bytes=size,
             dry_run=True,
+            batches=len(batches_of(self.workspace, space.client)),
         )
 
     def remove_client(self, client: str) -> RemovalResult:
@@ -142,12 +146,16 @@ class Clearer(Keeper):
     def _refuse_at_work(self, scribe: "Scribe", space: Space) -> None:
         """Nobody may be at work for a client that is removed: an orchestrator that runs may have a worker out."""
         from ..memory.holder import holder
+        from .batch.dossier import open_batch
+        from .batch.whole import batches_of
         from .standing import works_on
         from .tasks.dossier import dossiers
 
         if not scribe.lent:
             return  # the pen is ours alone, so what seems to run was interrupted
         held = holder(self.workspace.root)
-        running = [d.task for d in dossiers((space,), self._clock) if d.state.alive and works_on(held, d)]
+        theirs = (open_batch(self.workspace, b, self._clock) for b in batches_of(self.workspace, str(space.client)))
+        running: list[str] = [one.spec.batch for one in theirs if one.running(self.workspace)]
+        running += [d.task for d in dossiers((space,), self._clock) if d.state.alive and works_on(held, d)]
         if running:
             raise ClientAtWork(str(space.client), tuple(running))

@@ -20,6 +20,7 @@ def change_of(
     `draft` is that of `examined`.
     """
     what, agent = _what(draft), dossier.sheet.agent
+    line = ("draft", f"{what} (draft {state.id} by {agent}, accepted by {verdict.reviewer})")
     return Change(
         client=dossier.space.client,
         what=what,
@@ -28,7 +29,7 @@ def change_of(
         puts=_puts(draft, examined.before),
         index=draft.index if isinstance(draft.target, CardTarget) else (),
         files=_files(draft),
-        log=(("draft", f"{what} (draft {state.id} by {agent}, accepted by {verdict.reviewer})"),),
+        log=() if dossier.sheet.batch else (line,),  # a batch tells of itself once a day
         key=key,
         draft=state.id,
         agent=agent,

@@ -64,7 +64,8 @@ class PruneResult:
 class RemovalResult:
     """A client that goes, or went, with all that is in its space: `waiting` are drafts that wait for a person.
 
-    `commit` is the house's commit that holds its tombstone; None in rehearsal.
+    `batches` counts those that hold tasks of it: those of its own go, and its rows go out of others. `commit` is the
+    house's commit that holds its tombstone; None in rehearsal.
     """
 
     client: str
@@ -80,8 +81,9 @@ class RemovalResult:
     commit: str | None = None
     notices: tuple[str, ...] = ()
     dry_run: bool = False
+    batches: int = 0
 
     def as_json(self) -> Json:
-        counts = ("cards", "days", "chats", "tasks", "waiting", "commits", "files", "bytes")
+        counts = ("cards", "days", "chats", "tasks", "waiting", "commits", "batches", "files", "bytes")
         told: Json = {"client": self.client, "title": self.title, **{name: getattr(self, name) for name in counts}}
         return {**told, "commit": self.commit, "dry_run": self.dry_run}

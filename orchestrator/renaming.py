@@ -55,7 +55,12 @@ def mentioned(view: View, space: Space, target: CardTarget) -> Iterator[str]:
 def aiming(space: Space, target: CardTarget, clock: Clock) -> tuple[str, ...]:
     """The drafts that wait and are for a card, or for a file of it."""
     folder = f"{target.shelf}/{target.card}/"
-    drafts = (draft for task in dossiers((space,), clock) for draft in task.state.drafts if draft.status in OPEN)
+    drafts = (
+        draft
+        for task in dossiers((space,), clock, undecided=True)
+        for draft in task.state.drafts
+        if draft.status in OPEN
+    )
     return tuple(d.id for d in drafts if d.facts.target == str(target) or d.facts.target.startswith(folder))
 
 

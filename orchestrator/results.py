@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from ..memory.recall.search import Hit
     from ..staging.finding import Finding
+    from .batch.answer import BatchView
     from .mirror.standing import MirrorView
     from .sent import Difference, SentLayer
 
@@ -173,7 +174,7 @@ class TaskView:
     """One task and where it stands; `reason` says why it failed, or what it waits for.
 
     `cost_usd` None: a part of it has no known price. `stages` are told in rehearsal only: what its draft would have to
-    pass at the most. A rehearsed task that is not made yet has the id "".
+    pass at the most. A rehearsed task that is not made yet has the id "". `batch` is the one that it belongs to.
     """
 
     task: str
@@ -195,6 +196,7 @@ class TaskView:
     model: str = ""
     inputs: tuple[str, ...] = ()
     stages: tuple[str, ...] | None = None
+    batch: str = ""
 
     def as_json(self) -> Json:
         foretold = {} if self.stages is None else {"stages": list(self.stages)}
@@ -227,6 +229,7 @@ class TaskView:
             "target": self.target,
             "model": self.model,
             "inputs": list(self.inputs),
+            "batch": self.batch or None,
             **foretold,
         }
 
@@ -296,7 +299,7 @@ class StatusResult:
     `tasks` are those that still need somebody, newest first. One that failed is listed for a week; after that it can
     be resumed by its id. `sandbox` is the level that holds workers here, `sandbox_gaps` what it leaves open to a
     worker. What was spent today is the whole workspace's where no client is named; tokens without a
-    known price are told apart.
+    known price are told apart. `batches` are those that run or could go on.
     """
 
     workspace: str
@@ -320,6 +323,7 @@ class StatusResult:
     durability: str = "full"
     sandbox_words: str = ""
     sandbox_gaps: tuple[str, ...] = ()
+    batches: tuple[BatchView, ...] = ()
 
     def as_json(self) -> Json:
         return {
@@ -341,6 +345,7 @@ class StatusResult:
             "notices": list(self.notices),
             "client_titles": dict(self.client_titles),
             "unpriced_tokens_today": self.unpriced_tokens_today,
+            "batches": [one.as_json() for one in self.batches],
             "git": None if self.git is None else self.git.as_json(),
             "durability": self.durability,
         }

@@ -11,7 +11,7 @@ from ..memory.errors import MemoryFault
 from ..memory.holder import Holder, holder
 from ..memory.ids import ClientId
 from ..memory.view import View
-from ..memory.workspace import SHELVES, Space
+from ..memory.workspace import SHELVES, Space, Workspace
 from ..subagents.sandbox.level import probe
 from ..version import __version__
 from .cashbook import Cashbook
@@ -25,6 +25,7 @@ from .usage import bookings_on, unreadable
 from .views import draft_view, task_view
 
 if TYPE_CHECKING:
+    from .batch.answer import BatchView
     from .review.reviewer import Reviewer
 
 _OVER = frozenset({"committed", "answered", "refused", "cancelled"})
@@ -50,7 +51,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
 
     for space in spaces:
         cashbook = Cashbook(space)
-        for dossier in map(settled.overlay, dossiers((space,), clock)):
+        for dossier in map(settled.overlay, dossiers((space,), clock, undecided=True)):
             waiting += [d.id for d in dossier.state.drafts if d.status in OPEN]
             alive = works_on(held, dossier)
             booked = cashbook.totals_of(dossier.task, dossier.sheet.created)
@@ -63,6 +64,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
                     draft_view(dossier, d, reviewer(space).examine(dossier, d)) for d in dossier.state.drafts
                 )
                 tasks.append(task_view(dossier, drafts, booked, alive=alive))
+    unfinished = _unfinished_batches(workspace, clock, client)
     tasks.sort(key=lambda task: (task.created, task.task), reverse=True)
     cards = sum(len(view.cards(space, shelf)) for space in spaces for shelf in SHELVES)
     settings, level = workspace.settings, probe()
@@ -87,7 +89,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         clients=clients,
         cards=cards,
         recovery_pending=held is None and bool(view.pending_paths()),
-        suggestion=_suggestion(hurt, tasks, waiting, moving, cards),
+        suggestion=_suggestion(hurt, tasks, waiting, moving, cards, unfinished),
         notices=(
             *_unbelieved(view),
             *told(spaces, clock),
@@ -96,7 +98,20 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         ),
         git=read_mirror(workspace.root),
         durability="full" if held is None else held.durability,
+        batches=unfinished,
         client_titles={id_: title for id_ in clients if (title := client_title(view, id_))},
+    )
+
+
+def _unfinished_batches(workspace: Workspace, clock: Clock, client: str | None) -> "tuple[BatchView, ...]":
+    """The batches that run or could go on, the latest first; of other clients' none where one is looked at."""
+    if not os.path.isdir(f"{workspace.root}/batches"):  # noqa: PTH112 - most workspaces have none
+        return ()
+    from .batch.asking import listed
+
+    found = listed(workspace, clock).batches
+    return tuple(
+        one for one in found if one.state not in {"finished", "cancelled"} and (client is None or one.client == client)
     )
 
 
@@ -139,7 +154,7 @@ def elsewhere(view: View, clock: Clock, spaces: Sequence[Space]) -> tuple[Elsewh
     found = []
     for space in spaces:
         waiting = stopped = 0
-        for dossier in map(settled.overlay, dossiers((space,), clock)):
+        for dossier in map(settled.overlay, dossiers((space,), clock, undecided=True)):
             waiting += sum(d.status in OPEN for d in dossier.state.drafts)
             stopped += task_view(dossier, (), {}, alive=works_on(held, dossier)).status == "interrupted"
         if waiting or stopped:
@@ -194,13 +209,23 @@ def _system_zone(short: str) -> str:
 
 
 def _suggestion(
-    hurt: Sequence[str], tasks: Sequence[TaskView], waiting: Sequence[str], moving: Set[str], cards: int
+    hurt: Sequence[str],
+    tasks: Sequence[TaskView],
+    waiting: Sequence[str],
+    moving: Set[str],
+    cards: int,
+    batches: "Sequence[BatchView]",
 ) -> str:
     """What waits for the person comes first, then what stopped; `moving` are tasks that go on by themselves."""
     if hurt:
         return f"onepen resume {hurt[0]}"
     if waiting:
         return f"onepen show {waiting[0]}"
+    for batch in batches:
+        if batch.state != "running":
+            return f"onepen batch resume {batch.batch}"
+    if batches:
+        return f"onepen batch status {batches[0].batch} --watch"
     for task in tasks:
         if task.task not in moving and task.status != "in_review":
             return f"onepen resume {task.task}"

@@ -84,6 +84,7 @@ def task_view(
         target=dossier.sheet.target,
         model=dossier.sheet.model,
         inputs=dossier.sheet.inputs,
+        batch=dossier.sheet.batch,
     )
 
 

@@ -28,6 +28,8 @@ _MARK = "\n\n<!-- inputs -->\n"
 
 Review = Literal["person", "auto"]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=400)]
+BatchName = Annotated[str, StringConstraints(pattern=r"^([a-z0-9][a-z0-9-]{0,63})?$")]
+Key = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{32})?$")]
 
 
 class SheetUnreadable(StagingFault):
@@ -44,6 +46,7 @@ class TaskSheet:
     `created` is ISO 8601 with offset; `seconds`, `silence` and `turns` bound one attempt, `budget_usd` all of them
     together (None: no bound of its own); `inputs` are names below inputs/. `answer` asks for an answer only, so
     nothing is drafted. `external`: the text itself may come from outside, so what is made of it counts as that.
+    A task of a `batch` has the line of its row and its `key` there; "", 0 and "" for any other.
     """
 
     task: TaskId
@@ -62,6 +65,9 @@ class TaskSheet:
     budget_usd: float | None = None
     inputs: tuple[str, ...] = ()
     external: bool = False
+    batch: str = ""
+    row: int = 0
+    key: str = ""
 
 
 class _Front(BaseModel):
@@ -95,6 +101,12 @@ class _Front(BaseModel):
     """What the task may cost in all, in US dollars."""
     external: bool = False
     """Whether the text of the task may come from outside."""
+    batch: BatchName = ""
+    """The batch that it belongs to."""
+    row: int = Field(default=0, ge=0, le=10**9)
+    """The line of the batch's input that asked for it."""
+    key: Key = ""
+    """What stands in the keys of its commits in the place of the task's id: the same in each batch that asks for it."""
 
     @field_validator("client", "project", "target", "budget_usd", mode="before")
     @classmethod
@@ -121,6 +133,9 @@ def render_sheet(sheet: TaskSheet) -> str:
         "turns": str(sheet.turns),
         "budget_usd": "" if sheet.budget_usd is None else repr(sheet.budget_usd),
         "external": "true" if sheet.external else "",
+        "batch": sheet.batch,
+        "row": str(sheet.row or ""),
+        "key": sheet.key,
     }
     given = {key: value for key, value in values.items() if value != ""}
     return f"{render_front_matter(given)}{sheet.text}{_MARK}" + "".join(f"- {name}\n" for name in sheet.inputs)
@@ -154,6 +169,9 @@ def parse_sheet(text: str) -> TaskSheet:
             turns=fields.turns,
             budget_usd=fields.budget_usd,
             external=fields.external,
+            batch=fields.batch,
+            row=fields.row,
+            key=fields.key,
             inputs=tuple(name.removeprefix("- ") for name in names.split("\n") if name.startswith("- "))
             if mark
             else (),

@@ -143,6 +143,11 @@ class Reviewer:
         """After a commit: what exists has changed."""
         self.__dict__.pop("_known", None)
 
+    def over(self, dossier: Dossier) -> None:
+        """Nobody is at work on the task any more: what its drafts were examined by need not be kept."""
+        for draft in dossier.state.drafts:
+            self._looks.pop(draft.id, None)
+
     def examine(self, dossier: Dossier, state: DraftState) -> Examined:
         """The draft as it lies in staging now; one whose file is gone is told as such."""
         return self._examined(dossier, state, read_draft(dossier, state))
@@ -180,7 +185,7 @@ class Reviewer:
         provenance = lower(draft.provenance, seen)
         auto = dossier.sheet.review == "auto" and not any(f.kind in _NEEDS_PERSON for f in own)
         needed = stages(
-            origin="delegate",
+            origin="batch" if dossier.sheet.batch else "delegate",
             target=draft.target,
             provenance=provenance,
             cited=auto and cited(draft, ground.read),  # both ask whether a person may be left out

@@ -7,7 +7,6 @@ a draft by the orchestrator, so that no result is lost.
 import os
 import stat
 from pathlib import Path
-from typing import Literal
 
 import anyio
 
@@ -15,7 +14,7 @@ from ...memory import files, snapshot
 from ...memory.clock import Clock
 from ...memory.errors import MemoryFault, OnepenError
 from ...memory.fence import fences_of
-from ...memory.ids import BadTitle, check_title
+from ...memory.ids import BadTitle, CardId, check_title
 from ...memory.target import CardTarget, FileTarget, parse_target
 from ...memory.text.card import EditKind
 from ...memory.text.clip import clip
@@ -29,19 +28,22 @@ from ...subagents.model import ModelReply, ModelRequest, OnLost
 from ...subagents.pool import Assignment, Ending, Failed, Limits, Reported, Stopped, TimedOut
 from ...subagents.prompt import first_message, prefix_sha, system_blocks, tools
 from ...subagents.toolbox.toolset import tool_tokens
-from ..errors import AttemptTaken
+from ..errors import AttemptTaken, Parked
 from ..extractive.findings import heading_of
 from ..gateway.account import Account
+from ..gateway.failure import CallFailed
+from ..gateway.ledger import OverBudget
+from ..gateway.outstanding import Unstored
 from ..premises import cache_place, write
 from ..review.reviewer import facts_of, provenance_of
 from ..settings.models import Served
 from ..settings.trust import RUN_COMMAND
 from .conversation import Conversation, Prefix
 from .dossier import Dossier, place_attempt
-from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptReported, AttemptTimedOut, DraftFacts
+from .events import AttemptEvent, AttemptFailed, AttemptLost, AttemptReported, AttemptTimedOut, DraftFacts, StoppedBy
 from .feedback import feedback, sent_back
 from .lookup import Lookup
-from .naming import free_target
+from .naming import free_target, slug_of
 from .plan import Spawn
 from .stored import stored
 from .transcript import Spent
@@ -54,11 +56,19 @@ ANSWER = "answer.md"
 OVER_BUDGET = 4
 """The exit code of errors that say that a budget is reached."""
 
+WAITS = "its next reply is asked for in a Message Batch"
+"""Why an attempt ended that goes on when its reply has come."""
+
+_KEY_SIGNS = 6
+
 _WORDS = 600  # characters of what a model says as it refuses
 
 
 class Attempt:
-    """Runs one attempt; `say` gets a line for people now and then."""
+    """Runs one attempt; `say` gets a line for people now and then.
+
+    With `pinned` the worker starts from that, else from what memory is now.
+    """
 
     def __init__(
         self,
@@ -71,7 +81,9 @@ class Attempt:
         dossier: Dossier,
         clock: Clock,
         say: SayOfOne,
+        pinned: snapshot.Snapshot | None = None,
     ) -> None:
+        self._pinned = pinned
         self._clock = clock
         self._workspace = workspace
         self._view = view
@@ -93,14 +105,15 @@ class Attempt:
         assignment, prefix = self._prepared(spawn)
         folder = self._dossier.folder
         earlier = [folder.transcript(n) for n in folder.attempts() if n < spawn.attempt]
-        waiting = Waiting(self._say)
+        waiting, unstored = Waiting(self._say), Unstored()
 
         async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
             return await self._workshop.gateway.reply(
-                self._served, request, self._account, on_lost=on_lost, waiting=waiting
+                self._served, request, self._account, on_lost=on_lost, waiting=waiting, unstored=unstored
             )
 
         before = stored(earlier)
+        found = before.found
         conversation = Conversation(
             folder.transcript(spawn.attempt),
             ask,
@@ -109,6 +122,7 @@ class Attempt:
             turns=assignment.limits.turns,
             stored=before.replies,
             clock=self._clock,
+            kept=unstored.stored,
         )
         self._workshop.roster.costs(self._dossier.task, lambda: conversation.spent.cost_usd)
         place = None
@@ -118,12 +132,13 @@ class Attempt:
             if not await anyio.to_thread.run_sync(place.prepare, tuple(before.chain(first.sha()))):
                 self._say(AFRESH)
                 conversation.begin_afresh(AFRESH)
+                found = {}
         elif assignment.program:
             files.make_folder(assignment.work_folder, within=self._dossier.space.root)
         # A view of its own: searches run in a thread, and a view is not made for two.
         target = None if assignment.answer else assignment.target
         lookup = Lookup(View(self._workspace), self._dossier.space, folder, assignment.inputs, target)
-        host = WorkerHost(conversation, lookup, self._say, waiting, self._fences, place)
+        host = WorkerHost(conversation, lookup, self._say, waiting, self._fences, place, found)
         started = anyio.current_time()
         try:
             try:
@@ -132,6 +147,8 @@ class Attempt:
                 self.spent = conversation.spent
                 with anyio.CancelScope(shield=True):
                     await conversation.keep()
+        except Parked:
+            return AttemptLost(spawn.attempt, WAITS)
         except OnepenError as e:
             return self._unasked(spawn.attempt, e, conversation, round(anyio.current_time() - started, 3))
         if conversation.refusal is not None and not isinstance(ending, Stopped):
@@ -146,7 +163,7 @@ class Attempt:
         dossier, sheet = self._dossier, self._dossier.sheet
         place_attempt(dossier, spawn.attempt)
         cache_place(self._workspace)
-        taken = snapshot.take(self._view, dossier.space, tools=tool_tokens(tools()))
+        taken = self._pinned or snapshot.take(self._view, dossier.space, tools=tool_tokens(tools()))
         place = snapshot.store(self._workspace, taken)
         turns = min(sheet.turns, self._definition.max_turns or sheet.turns)
         if os.path.lexists(dossier.folder.attempt(spawn.attempt)):
@@ -199,12 +216,18 @@ class Attempt:
                 return AttemptFailed(attempt, reason, not refused, self._facts(attempt), seconds)
 
     def _unasked(self, attempt: int, error: OnepenError, conversation: Conversation, seconds: float) -> AttemptFailed:
-        """A call that could not be made or paid, or no worker to be had: drafts are kept, trying again can't help."""
+        """A call that could not be made or paid, or no worker to be had: trying again can't help.
+
+        Drafts are kept, but not those of a batch's task that only waits for money or its server: it will go on.
+        """
         over = error.exit_code == OVER_BUDGET
         nothing = over and not conversation.spent.lost and not conversation.replies
         reason = ("not started: " if nothing else "") + str(error)
-        kind: Literal["", "budget"] = "budget" if over else ""
-        return AttemptFailed(attempt, reason, False, self._facts(attempt), seconds, kind)
+        kind: StoppedBy = "budget" if over else "call" if isinstance(error, CallFailed) else ""
+        if isinstance(error, OverBudget) and error.short.cap != "task":
+            kind = "shared"
+        goes_on = kind in {"shared", "call"} and self._dossier.sheet.batch  # so its half waits for nobody
+        return AttemptFailed(attempt, reason, False, () if goes_on else self._facts(attempt), seconds, kind)
 
     def _refused(self, attempt: int, words: str, seconds: float) -> AttemptFailed:
         """The model refused, whatever the worker made of it."""
@@ -225,8 +248,7 @@ class Attempt:
         if not _plain_folders(folder, attempt):
             return
         named = dossier.sheet.target
-        free = free_target(self._view, dossier.space, self._clock, dossier.sheet.text)
-        target = free if named is None else parse_target(named)
+        target = self._free_target() if named is None else parse_target(named)
         heading = heading_of(dossier.sheet.text)
         exists = self._view.bytes(dossier.space.path(target)) is not None
         new = isinstance(target, CardTarget) and not exists
@@ -244,6 +266,13 @@ class Attempt:
             files.create_exclusive(_free(folder.drafts(attempt)), raw)
         except (DraftImpossible, MemoryFault) as e:
             self._say(f"the answer could not be made a draft: {e.message}")
+
+    def _free_target(self) -> CardTarget:
+        """Where an answer goes that was asked for nowhere in particular; a batch's tasks don't look at each other."""
+        dossier, sheet = self._dossier, self._dossier.sheet
+        if sheet.batch:
+            return CardTarget("research", CardId(f"{slug_of(sheet.text)}-{sheet.key[:_KEY_SIGNS]}"))
+        return free_target(self._view, dossier.space, self._clock, sheet.text)
 
 
 def _plain_folders(folder: TaskFolder, attempt: int) -> bool:

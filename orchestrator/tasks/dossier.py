@@ -13,7 +13,7 @@ from typing import get_args
 from ...memory.clock import Clock
 from ...memory.errors import MemoryFault
 from ...memory.exam.legible import led_out
-from ...memory.guard import UnsafeFile
+from ...memory.guard import UnsafeFile, read_beneath
 from ...memory.ids import BadId, TaskId
 from ...memory.links import LinkLeadsOut
 from ...memory.problem import Problem
@@ -22,10 +22,12 @@ from ...staging.folder import SheetUnreadable, TaskFolder, TaskSheet
 from ..errors import AmbiguousId, NoSuchDraft, NoSuchTask
 from ..premises import Lines, own
 from .events import DraftEvent, Event, Rebuilt, TaskAdded
-from .journal import Entry, Journal, Reading
+from .journal import Entry, Journal, Reading, all_committed
 from .plan import DraftState, TaskState, replay, step
 
 _WRITTEN = ("task.md", "run.jsonl", "review.md", "report.md", "inputs")
+
+_MOST_JOURNAL = 16 << 20
 
 DAMAGED = "journal_damaged"
 NOT_OPENED = (SheetUnreadable, UnsafeFile, LinkLeadsOut)
@@ -146,7 +148,7 @@ def open_dossier(space: Space, task: TaskId, clock: Clock) -> Dossier:
 
 def added(sheet: TaskSheet) -> TaskAdded:
     """The event with which a task's journal begins."""
-    return TaskAdded(sheet.task, sheet.agent, sheet.answer, sheet.budget_usd)
+    return TaskAdded(sheet.task, sheet.agent, sheet.answer, sheet.budget_usd, sheet.key)
 
 
 def _events(reading: Reading, sheet: TaskSheet) -> tuple[Event, ...]:
@@ -207,26 +209,43 @@ def task_ids(space: Space) -> tuple[TaskId, ...]:
     return tuple(sorted(found))
 
 
-def dossiers(spaces: Iterable[Space], clock: Clock) -> Iterator[Dossier]:
-    """Every task that can be read, oldest first within a space; what can't be read is told by `unreadable`."""
+def dossiers(spaces: Iterable[Space], clock: Clock, *, undecided: bool = False) -> Iterator[Dossier]:
+    """Every task that can be read, oldest first within a space; what can't be read is told by `unreadable`.
+
+    With `undecided` those are passed over whose drafts are all in memory: after a night of thousands most are.
+    """
     for space in spaces:
         found: list[Dossier] = []
         for task in task_ids(space):
+            if undecided and _is_in_memory(space, task):
+                continue
             try:
                 found.append(open_dossier(space, task, clock))
             except NOT_OPENED:
                 continue
-        yield from sorted(found, key=lambda d: (d.sheet.created, d.task))
+        yield from sorted(found, key=lambda d: (d.sheet.created, d.sheet.row, d.task))
 
 
-def unreadable(spaces: Iterable[Space], clock: Clock) -> Iterator[Problem]:
-    """What is wrong in staging/: sheets and journals that can't be read, and undecided drafts whose file is gone."""
+def _is_in_memory(space: Space, task: TaskId) -> bool:
+    try:
+        return all_committed(read_beneath(space.staging(task), "run.jsonl", max_bytes=_MOST_JOURNAL))
+    except (UnsafeFile, OSError):
+        return False
+
+
+def unreadable(spaces: Iterable[Space], clock: Clock, *, undecided: bool = False) -> Iterator[Problem]:
+    """What is wrong in staging/: sheets and journals that can't be read, and undecided drafts whose file is gone.
+
+    `undecided` is as in `dossiers`.
+    """
     for space in spaces:
         try:
             own(space, "staging")
         except LinkLeadsOut as e:
             yield led_out(e)
         for task in task_ids(space):
+            if undecided and _is_in_memory(space, task):
+                continue
             try:
                 dossier = open_dossier(space, task, clock)
             except LinkLeadsOut as e:
@@ -243,7 +262,7 @@ def unreadable(spaces: Iterable[Space], clock: Clock) -> Iterator[Problem]:
 
 def told(spaces: Iterable[Space], clock: Clock) -> tuple[str, ...]:
     """What a person has to know who asks what waits for them: drafts that can't be told, because of what is wrong."""
-    wrong = (p for p in unreadable(spaces, clock) if p.level == "error" or p.kind == "draft_missing")
+    wrong = (p for p in unreadable(spaces, clock, undecided=True) if p.level == "error" or p.kind == "draft_missing")
     return tuple(map(str, wrong))
 
 

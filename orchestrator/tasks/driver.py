@@ -19,12 +19,15 @@ from ...memory.clock import Clock
 from ...memory.errors import OnepenError
 from ...memory.ids import AgentId, DraftId
 from ...memory.links import LinkLeadsOut
+from ...memory.snapshot import Snapshot
 from ...memory.view import View
 from ...memory.workspace import Space, Workspace
 from ...staging.verdict import Escalated, moved_on
 from ...subagents.definition import AgentDefinition
 from ..commit import Scribe, Written
+from ..errors import Parked, PutOff
 from ..gateway.account import Account
+from ..gateway.ledger import OverBudget
 from ..premises import Lines
 from ..results import TaskStatus
 from ..review.judge import Appointed, Judge, judged_by
@@ -49,6 +52,8 @@ Accounts = Callable[[Dossier, AgentId], Account]
 """On whose account an agent works for a task."""
 Judging = Callable[[Dossier], Appointed]
 """Who judges the drafts of a task."""
+Pinned = Callable[[Dossier], Snapshot | None]
+"""What the workers of a task start from, where that is not what memory is at the moment."""
 
 
 @dataclass
@@ -79,7 +84,7 @@ class _Running:
 class Driver:
     """Works on tasks, with the pen held, until nothing is left to do without a person.
 
-    `notices` say what failed after a commit stood.
+    `notices` say what failed after a commit stood, `short` which cap that a batch's tasks share paid for no review.
     """
 
     def __init__(
@@ -96,7 +101,9 @@ class Driver:
         say: Say,
         stop: StopSign,
         reviewer: Callable[[Space], Reviewer] | None = None,
+        pinned: Pinned = lambda dossier: None,
     ) -> None:
+        self._pinned = pinned
         self._workspace = workspace
         self._view = view
         self._clock = clock
@@ -118,6 +125,7 @@ class Driver:
         self._reviewers: dict[str, Reviewer] = {}
         self._told: set[str] = set()
         self.notices: tuple[str, ...] = ()
+        self.short = ""
 
     async def run(self, tasks: Sequence[Dossier]) -> tuple[Dossier, ...]:
         """The dossiers after all that could be done; those of a stopped run are interrupted and can be resumed.
@@ -134,8 +142,10 @@ class Driver:
             if not told_by_the_answer and not self._stop.presses:
                 self._say(task.dossier, _became(task.dossier.state, len(over), len(running)), lasting=True, ended=True)
 
-        with anyio.CancelScope() as scope:
-            self._stop.listen(lambda: scope.cancel() if self._stop.presses > 1 else None)
+        with (
+            anyio.CancelScope() as scope,
+            self._stop.heard_by(lambda: scope.cancel() if self._stop.presses > 1 else None),
+        ):
             try:
                 async with anyio.create_task_group() as group:
                     for task in running:
@@ -148,8 +158,7 @@ class Driver:
         """The task to its end here, or, while another driver is at it, to the end that it comes to there."""
         at_work, id_ = self._workshop.at_work, task.dossier.task
         while (other := at_work.get(id_)) is not None:
-            with anyio.CancelScope() as patience:
-                self._stop.listen(patience.cancel)
+            with anyio.CancelScope() as patience, self._stop.heard_by(patience.cancel):
                 if self._stop.presses:
                     patience.cancel()
                 await other.done.wait()
@@ -173,6 +182,11 @@ class Driver:
                 before = task.dossier.state
                 try:
                     await self._carry_out(task, instruction)
+                except Parked:  # a review whose answer is to come: the task goes on with it
+                    break
+                except PutOff as e:
+                    self.short = e.message
+                    break
                 except LinkLeadsOut as e:  # put there while the task ran: its end, and no other task's
                     self.notices += (e.message,)
                     return
@@ -268,7 +282,12 @@ class Driver:
         served = self._models(appointed.model, definition, dossier.space.client)
         account = self._accounts(dossier, definition.id)
         judge = Judge(self._view, self._workshop, self._say)
-        return await judge.opinion(dossier, draft.attempt, examined, appointed, served, account)
+        try:
+            return await judge.opinion(dossier, draft.attempt, examined, appointed, served, account)
+        except OverBudget as e:
+            if account.shared is not None and e.short.cap != "task":
+                raise PutOff(e.message) from e
+            raise
 
     async def _attempt(self, task: _Running, spawn: Spawn) -> None:
         """One attempt from its start in the journal to its end there, however it ends."""
@@ -289,6 +308,7 @@ class Driver:
             dossier,
             self._clock,
             partial(self._say, dossier),
+            self._pinned(dossier),
         )
         stop = partial(self._workshop.pool.stop, dossier.task, spawn.attempt)
         try:
@@ -313,8 +333,11 @@ class Driver:
         if gate.passed(id_):
             return True
         passed = False
-        with task.at_work.broken_off(), anyio.CancelScope() as patience:
-            self._stop.listen(patience.cancel)
+        with (
+            task.at_work.broken_off(),
+            anyio.CancelScope() as patience,
+            self._stop.heard_by(patience.cancel),
+        ):
             await gate.pass_by(id_, say)
             passed = True
         task.refresh()
@@ -344,6 +367,8 @@ async def _within(work: Awaitable[T], otherwise: Callable[[Exception], T]) -> T:
     """What `work` comes to, and what its failure does: that of one task, of whatever kind, is not another's."""
     try:
         return await work
+    except (Parked, PutOff):
+        raise
     except Exception as e:  # noqa: BLE001
         return otherwise(e)
 

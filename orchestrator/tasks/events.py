@@ -13,6 +13,8 @@ ATask = Annotated[TaskId, PlainValidator(TaskId)]
 AnAgent = Annotated[AgentId, PlainValidator(AgentId)]
 ADraft = Annotated[DraftId, PlainValidator(DraftId)]
 
+StoppedBy = Literal["", "budget", "shared", "refusal", "call"]
+
 
 @dataclass(frozen=True)
 class DraftFacts:
@@ -34,12 +36,16 @@ class DraftFacts:
 
 @dataclass(frozen=True)
 class TaskAdded:
-    """A person asked for it. `answer` tasks only print: they leave no draft; `budget_usd` is the task's own cap."""
+    """A person asked for it. `answer` tasks only print: they leave no draft; `budget_usd` is the task's own cap.
+
+    `key` stands in the place of the task's id in the keys of its commits; "": the id does.
+    """
 
     task: ATask
     agent: AnAgent
     answer: bool = False
     budget_usd: float | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,8 @@ class AttemptReported:
 class AttemptFailed:
     """The attempt ended without a report; `again` False: trying again can't help.
 
-    `kind` "budget": no further call could be paid; "refusal": the model refused to go on, and `reason` has its words.
+    `kind` "budget": no further call could be paid, "shared": by a cap that it shares with others; "refusal": the model
+    refused to go on, and `reason` has its words; "call": the model could not be asked.
     """
 
     attempt: int
@@ -73,7 +80,7 @@ class AttemptFailed:
     again: bool = True
     drafts: tuple[DraftFacts, ...] = ()
     seconds: float = 0.0
-    kind: Literal["", "budget", "refusal"] = ""
+    kind: StoppedBy = ""
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def key_of(state: TaskState, draft: DraftState, target: str) -> str:
     if target != draft.facts.target:
         taken = {d.slot for d in state.drafts if d.id != draft.id and d.facts.target == target}
         slot = _free(taken)
-    return f"{state.task} {target}" + (f"#{slot}" if slot > 1 else "")
+    return f"{state.key or state.task} {target}" + (f"#{slot}" if slot > 1 else "")
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------------
@@ -166,6 +166,7 @@ def _added(state: TaskState, event: Event) -> TaskState:
         agent=event.agent,
         answer_only=event.answer,
         budget_usd=event.budget_usd,
+        key=event.key,
         phase="queued",
     )
 
@@ -184,6 +185,7 @@ def _started(state: TaskState, event: Event) -> TaskState:
         feedback=back,
         round=state.round + fresh,
         reason="",
+        stopped_by="",
     )
 
 
@@ -203,9 +205,10 @@ def _failed(state: TaskState, event: Event) -> TaskState:
     assert isinstance(event, AttemptFailed)
     if event.attempt != state.alive:
         return state
-    if event.kind:
+    state = replace(state, stopped_by=event.kind)
+    if event.kind in _PHASES:
         ended = _ended(state, event.drafts, event.seconds, incomplete=CUT_SHORT)
-        return replace(ended, phase="over_budget" if event.kind == "budget" else "refused", reason=event.reason)
+        return replace(ended, phase=_PHASES[event.kind], reason=event.reason)
     crashes = state.crashes + 1
     if event.again and crashes < MAX_CRASHES:
         return replace(
@@ -213,6 +216,9 @@ def _failed(state: TaskState, event: Event) -> TaskState:
         )
     ended = _ended(state, event.drafts, event.seconds, incomplete=CUT_SHORT)
     return replace(ended, phase="quarantined" if event.again else "failed", crashes=crashes, reason=event.reason)
+
+
+_PHASES: Mapping[str, Phase] = {"budget": "over_budget", "shared": "over_budget", "refusal": "refused"}
 
 
 def _timed_out(state: TaskState, event: Event) -> TaskState:

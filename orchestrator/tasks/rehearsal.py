@@ -143,7 +143,7 @@ def _needed(sheet: TaskSheet, *, least: bool) -> tuple[Stage, ...]:
         return ()
     target = parse_target(sheet.target) if sheet.target else CardTarget("research", _SOME_CARD)
     return stages(
-        origin="delegate",
+        origin="batch" if sheet.batch else "delegate",
         target=target,
         provenance="external" if sheet.inputs else "agent",
         cited=least,

@@ -7,7 +7,7 @@ from ...memory.ids import AgentId, DraftId, TaskId
 from ...staging.finding import Finding
 from ...staging.verdict import Accepted, Bound, Verdict
 from ..results import DraftStatus, TaskStatus
-from .events import DraftFacts
+from .events import DraftFacts, StoppedBy
 
 Phase = Literal[
     "new",
@@ -90,6 +90,7 @@ class TaskState:
     """One task. `alive` is the attempt that has a worker now (0: none); `attempt` counts those ever started.
 
     `budget_usd` is the task's own cap; it tightens what a person's and the workspace's caps leave, and never widens it.
+    `key` stands in the keys of its commits. `stopped_by` is what the last attempt was stopped by, if it failed.
     """
 
     task: TaskId | None = None
@@ -107,6 +108,8 @@ class TaskState:
     reason: str = ""
     seconds: float = 0.0
     budget_usd: float | None = None
+    key: str = ""
+    stopped_by: StoppedBy = ""
 
     def draft(self, id_: str) -> DraftState | None:
         return next((d for d in self.drafts if d.id == id_), None)

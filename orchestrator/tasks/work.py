@@ -40,7 +40,7 @@ from ..usage import place as usage_place
 from ..views import draft_view, task_view
 from .desk import Desk
 from .dossier import Dossier, place_attempt
-from .driver import Driver
+from .driver import Driver, Pinned
 from .events import Judged, Resumed
 from .naming import Ids, free_target, free_task
 from .plan import STOPPED, AskPerson, DraftState, due
@@ -289,8 +289,15 @@ class Work:
             self._say,
             self._stop,
             self._reviewer,
+            self._pinned(),
         )
         return await driver.run(tuple(tasks)), driver.notices
+
+    def _pinned(self) -> Pinned:
+        """What tasks of batches start from."""
+        from ..batch.pinned import PinnedContext
+
+        return PinnedContext(self._desk.view)
 
     async def _announce(self, tasks: Sequence[Dossier]) -> None:
         """Says what the first paid work of the workspace may cost, before it begins."""
@@ -312,7 +319,8 @@ class Work:
         """On whose account an agent works for a task; what its earlier attempts cost counts."""
         spent = self._workshop.cashbook(dossier.space).spent_on(dossier.task, dossier.sheet.created)
         caps, most = self._caps(dossier.state.budget_usd)
-        return Account(dossier.space.client, dossier.task, agent, caps, spent, most)
+        shared = self._workshop.allowances.get(dossier.sheet.batch)
+        return Account(dossier.space.client, dossier.task, agent, caps, spent, most, shared)
 
     def _caps(self, budget: float | None) -> tuple[Caps, float]:
         """The caps of a task with this budget of its own, and the most that it could be given; once for each budget."""

@@ -12,6 +12,7 @@ from ...memory.ids import TaskId
 from ...memory.workspace import Space
 from ...subagents.process.descriptors import AT_ONCE
 from ..cashbook import Cashbook
+from ..gateway.account import Allowance
 from ..watched import WorkersView
 from .atwork import AtWork
 from .roster import Roster
@@ -20,6 +21,7 @@ from .startgate import StartGate
 if TYPE_CHECKING:
     from ...subagents.pool import Pool
     from ...subagents.sandbox.level import Level
+    from ..batch.running import RunningBatch
     from ..chat.said import Heard
     from ..gateway.gateway import Gateway
 
@@ -37,7 +39,8 @@ class Workshop:
 
     `talking` holds the chats that are answering a message, `talked` when each space was talked in last, `histories`
     what is known of each space's history, `cashbooks` what is known of its bookings, `heard` which exchanges it had,
-    and `renewing` the spaces whose synthesis is being renewed.
+    and `renewing` the spaces whose synthesis is being renewed. `batches` are those that are run, and `allowances` what
+    each of them may cost.
     """
 
     pool: "Pool"
@@ -53,6 +56,8 @@ class Workshop:
     renewing: set[str] = field(default_factory=set)
     histories: dict[str, Followed] = field(default_factory=dict)
     cashbooks: dict[str, Cashbook] = field(default_factory=dict)
+    batches: "dict[str, RunningBatch]" = field(default_factory=dict)
+    allowances: dict[str, Allowance] = field(default_factory=dict)
 
     def cashbook(self, space: Space) -> Cashbook:
         return self.cashbooks.setdefault(space.prefix, Cashbook(space))
