@@ -134,6 +134,14 @@ KINDS: Mapping[str, tuple[Kind, ...]] = {
         Kind("chat_unreadable", ("warning",), "a chat can't be read", "change its mode, or look at the disk"),
         Kind("chat_damaged", ("warning",), "a chat's first line, its prompt, is damaged: it can't go on", _BACKUP),
     ),
+    "Batches": (
+        Kind("batch_unfinished", ("info",), "a batch that was never begun", "its folder can be deleted"),
+        Kind("batch_unreadable", ("error",), "what a batch was asked to do, or its list of tasks, can't be read or was "
+             "changed, so it can't go on", _BACKUP),
+        Kind("batch_journal_unreadable", ("error", "warning"), "a line of a batch's journal can't be read; a warning "
+             "where a crash cut it short", "put it back, or remove it; `--fix` moves a line that was cut short aside",
+             True),
+    ),
     "Agents": (
         Kind("agent_unlisted", ("error",), "an agent has no block in the registry, so nobody knows of it",
              "add it", True),

@@ -33,6 +33,8 @@ from .tasks.settle import Settled
 from .views import draft_view, written
 
 if TYPE_CHECKING:
+    from .batch.answer import BatchesResult, BatchView
+    from .batch.estimate import Estimate
     from .past import HistoryResult, WhyResult
     from .review.reviewer import Reviewer
     from .tally import By, UsageResult
@@ -85,6 +87,7 @@ class Reader:
         from ..memory.exam.doctor import examine
         from ..memory.exam.remedy import plan
         from ..subagents.toolbox.toolset import tool_tokens
+        from .batch.whole import batch_problems
         from .chat.store import damaged
         from .chat.toolset import tools
         from .sandbox import looked_at
@@ -97,6 +100,7 @@ class Reader:
             *examine(self._view, tools=tool_tokens(tools())),
             *unreadable(spaces, self._clock),
             *transcripts(spaces),
+            *batch_problems(self.workspace),
             *chats,
             *held,
         )
@@ -108,7 +112,7 @@ class Reader:
         found: list[DraftView] = []
         settled, spaces = Settled(self._view), self._spaces(client, all_clients)
         for space in spaces:
-            tasks = map(settled.overlay, dossiers((space,), self._clock))
+            tasks = map(settled.overlay, dossiers((space,), self._clock, undecided=not every))
             wanted = [(task, d) for task in tasks for d in task.state.drafts if every or d.status in OPEN]
             if wanted:
                 reviewer = self._reviewer(space)
@@ -178,6 +182,30 @@ class Reader:
         at = session.begun.at if session.renewed is None else session.renewed.at
         before, after = goes_on(session, now), begins(self._view, space, now.date())
         return ContextDiff(difference(session.id, at, before, after))
+
+    def batch_status(self, batch: str | None = None) -> "BatchView":
+        """Where a batch stands, without one the latest; raises NoSuchBatch or AmbiguousId."""
+        from .batch.asking import standing
+
+        return standing(self.workspace, self._clock, batch, self._scope.only)
+
+    def batches(self) -> "BatchesResult":
+        """All batches, the latest first."""
+        from .batch.asking import listed
+
+        return listed(self.workspace, self._clock, self._scope.only)
+
+    def batch_outlook(self, batch: str) -> "Estimate | None":
+        """What is left of a batch may cost and take, by its tasks that ran; None where none did, or nothing is left."""
+        from .batch.asking import outlook
+
+        return outlook(self.workspace, self._clock, batch, self._scope.only)
+
+    def batch_report(self, batch: str | None = None) -> str:
+        """The report of a batch as it stands now, in Markdown; raises NoSuchBatch or AmbiguousId."""
+        from .batch.asking import report
+
+        return report(self.workspace, self._clock, batch, self._scope.only)
 
     def usage(
         self, client: str | None = None, *, by: "By" = "day", since: date | None = None, until: date | None = None

@@ -5,7 +5,7 @@ overlaid with a pending redo record; writing methods take the pen for their own 
 seconds. With `dry_run` they take no pen, write nothing, refuse what they would refuse and answer what they would.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -39,6 +39,11 @@ from .tasks.events import Edited
 from .views import draft_view
 
 if TYPE_CHECKING:
+    from .batch.answer import BatchPlan, BatchView
+    from .batch.happening import OnHappening
+    from .batch.request import BatchRequest, GoOn
+    from .batch.running import RunningBatch
+    from .batch.work import BatchWork
     from .chat.talk import Talk
     from .commit import Scribe
     from .pens import Pens
@@ -162,6 +167,62 @@ class Service(Clearer):
             raise BadRequest("name at least one task", hint="onepen status")
         workshop = None if self._pens is None else self._workshop()
         return await Cancelling(self._desk(dry_run), workshop, self._who).cancel(tasks)
+
+    async def batch_plan(self, request: "BatchRequest", *, setup: "Setup | None" = None) -> "BatchPlan":
+        """What a batch would do and cost, before anything of it is done; raises all that is wrong with its rows."""
+        return await self._batch(setup, None, None, dry_run=True).plan(request)
+
+    async def batch_run(
+        self,
+        request: "BatchRequest",
+        *,
+        setup: "Setup | None" = None,
+        on_happening: "OnHappening | None" = None,
+        stop: StopSign | None = None,
+    ) -> "BatchView":
+        """Runs a batch, or goes on with one that is there already, until nothing is left to do without a person.
+
+        Raises what is wrong with the request or its rows before anything is made, BatchAtWork, PenHeld.
+        """
+        return await self._batch(setup, on_happening, stop).begin(request)
+
+    async def batch_go_on(
+        self,
+        wanted: "GoOn",
+        *,
+        setup: "Setup | None" = None,
+        on_happening: "OnHappening | None" = None,
+        stop: StopSign | None = None,
+    ) -> "BatchView":
+        """Goes on with a batch, or tries its failed tasks again.
+
+        Raises NoSuchBatch, AmbiguousId, BatchAtWork or PenHeld.
+        """
+        return await self._batch(setup, on_happening, stop).go_on(wanted)
+
+    def batch_pause(self, batch: str) -> "BatchView":
+        """Has a batch start nothing more; raises NoSuchBatch or AmbiguousId."""
+        from .committing import at_once
+
+        return at_once(self.batch_pause_shared(batch))
+
+    async def batch_pause_shared(self, batch: str) -> "BatchView":
+        """The same where it may be run by this process: it waits until what runs has come to its end."""
+        from .batch.asking import paused
+
+        return await paused(self._desk(False), self._running(), batch)
+
+    def batch_cancel(self, batch: str) -> "BatchView":
+        """Ends a batch: what it left waits for a person; raises NoSuchBatch or AmbiguousId."""
+        from .committing import at_once
+
+        return at_once(self.batch_cancel_shared(batch))
+
+    async def batch_cancel_shared(self, batch: str) -> "BatchView":
+        """The same where it may be run by this process: it waits until its workers have ended."""
+        from .batch.asking import cancelled
+
+        return await cancelled(self._desk(False), self._running(), batch, self._who)
 
     def watch(self) -> "AsyncIterator[WorkersView]":
         """Who is at work in this process: at once, then whenever that changes and at least each second; for ever."""
@@ -327,6 +388,35 @@ class Service(Clearer):
             stop or StopSign(),
             on_made,
         )
+
+    def _running(self) -> "Mapping[str, RunningBatch]":
+        """The batches that this process runs."""
+        return {} if self._pens is None else self._workshop().batches
+
+    def _batch(
+        self,
+        setup: "Setup | None",
+        on_happening: "OnHappening | None",
+        stop: StopSign | None,
+        *,
+        dry_run: bool = False,
+    ) -> "BatchWork":
+        from .batch.work import BatchWork
+
+        force = self._in_force(setup)
+        work = BatchWork(
+            self._desk(dry_run),
+            self._ids,
+            self._workshop(),
+            self._models(force.setup),
+            force,
+            self._user,
+            lambda dossier, text, **more: None,
+            stop or StopSign(),
+        )
+        if on_happening is not None:
+            work.tell = on_happening
+        return work
 
     def _in_force(self, setup: "Setup | None") -> "InForce":
         """A request's settings with what the person allowed this workspace; its credentials are known from now on."""

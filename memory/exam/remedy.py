@@ -24,6 +24,7 @@ _INDEX = frozenset({"card_unindexed", "entry_missing", "section_renamed"})
 # The names under which onepen itself lays a file down; a name with another tag may be another program's.
 _OWN_TMP = re.compile(r"(?:.*/)?\..+\.(?:c\d+-[0-9a-z]{6}|new|[0-9a-f]{8})\.tmp")
 _TASK_LOG = re.compile(r"staging/[^/]+/run\.jsonl")
+_BATCH_LOG = re.compile(r"batches/[^/]+/(?:run|message-batches)\.jsonl")
 _USAGE = re.compile(r"logs/usage-\d{4}-\d{2}\.jsonl")
 _LONGEST_LIST = 5
 
@@ -77,7 +78,7 @@ def may_go(path: str, line: int) -> bool:
     inner = inner_path(path)
     folder, _, name = inner.rpartition("/")
     is_commits = folder == "logs" and LOG_NAME.fullmatch(name) is not None
-    return is_commits or bool(_TASK_LOG.fullmatch(inner) or _USAGE.fullmatch(inner))
+    return is_commits or bool(_TASK_LOG.fullmatch(inner) or _USAGE.fullmatch(inner) or _BATCH_LOG.fullmatch(path))
 
 
 def _key(view: View, problem: Problem) -> tuple[str, str, int] | None:
@@ -95,7 +96,7 @@ def _key(view: View, problem: Problem) -> tuple[str, str, int] | None:
             return "git", problem.path, 0
         case "leftover" if may_go(problem.path, 0):
             return "aside", problem.path, 0
-        case "journal_line_unreadable" | "commit_unreadable" if problem.level == "warning":
+        case "journal_line_unreadable" | "batch_journal_unreadable" | "commit_unreadable" if problem.level == "warning":
             return ("line", problem.path, problem.line) if may_go(problem.path, problem.line) else None
         case "usage_unreadable" if _torn(view, problem):
             return "line", problem.path, problem.line

@@ -108,12 +108,12 @@ class BatchView:
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 with failures left, 4 the budget is reached, 130 a person stopped it."""
+        """0 done, or the pilot is; 1 something failed or is left; 4 the budget is reached; 130 a person stopped it."""
         if self.interrupted:
             return 130
         if self.state == "over_budget":
             return 4
-        return 1 if self.counts.failed or self.undone or self.state in {"too_many_failures", "stopped"} else 0
+        return 1 if self.counts.failed or self.undone or self.state in {"too_many_failures", "cancelled"} else 0
 
     def as_json(self) -> Json:
         return {

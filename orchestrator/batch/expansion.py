@@ -75,6 +75,7 @@ def items(rows: Sequence[Row], request: BatchRequest, ground: Ground, inputs: Ma
         found += [] if item is None else [item]
     made = _merged(found)
     wrong += _beside(made, len(rows), asked)
+    wrong += [] if wrong else _unnamed(made, request)
     if wrong:
         raise RowsRefused(request.name, tuple(_gathered(wrong, len(rows))))
     return tuple(_placed(made, request, ground))
@@ -304,6 +305,16 @@ def _gathered(wrong: Sequence[Wrong], rows: int) -> Iterator[Wrong]:
     every = {one.text: None for one in wrong if not one.line or counts[one.text] == rows > 1}
     yield from (Wrong(0, text) for text in every)
     yield from (one for one in wrong if one.text not in every)
+
+
+def _unnamed(made: Sequence[Item], request: BatchRequest) -> Iterator[Wrong]:
+    """Rows whose finding can't be named by their words."""
+    for item in made:
+        if item.target is None and item.model == OFFLINE and not request.answer:
+            try:
+                slug_of(item.text)
+            except OnepenError as e:
+                yield Wrong(item.line, f"its text gives no name for a card: {e.message}; give it a target")
 
 
 def _placed(made: Sequence[Item], request: BatchRequest, ground: Ground) -> Iterator[Item]:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ...memory.exam.remedy import Fix
 from ...memory.wording import in_words
+from ..batch.request import BatchRequest, GoOn
 from ..pruned import PruneWish
 from ..requests import ChatRequest, DelegateRequest
 from ..settings.setup import NOTHING, Setup
@@ -159,6 +160,24 @@ class Renew(Args):
     why: str | None = None
 
 
+class BatchRun(Args):
+    """A batch to be run."""
+
+    request: BatchRequest
+
+
+class BatchGoOn(Args):
+    """A batch to go on with, or whose failed tasks are to be tried again."""
+
+    wanted: GoOn
+
+
+class OneBatch(Args):
+    """A batch to pause or to cancel; the answer comes when what it ran has come to its end."""
+
+    batch: str
+
+
 class Down(Args):
     """The orchestrator is to end: after what runs, `now`, or only if it is idle."""
 
@@ -181,6 +200,8 @@ SHORT: Mapping[str, type[Args]] = {
     "reject": Reject,
     "cancel": Cancel,
     "fix": PutRight,
+    "batch_pause": OneBatch,
+    "batch_cancel": OneBatch,
 }
 """Done in a moment, one after the other."""
 
@@ -193,6 +214,8 @@ WORK: Mapping[str, type[Args]] = {
     "send_back": SendBack,
     "turn": Turn,
     "renew": Renew,
+    "batch_run": BatchRun,
+    "batch_go_on": BatchGoOn,
 }
 """Goes on for as long as it takes, with events, and without the client if that goes away."""
 

@@ -15,11 +15,12 @@ from .protocol import Line, encode
 from .turns import turn_line
 
 if TYPE_CHECKING:
+    from ..batch.happening import Happening
     from ..results import TaskView
     from ..service import Service
 
 
-_SHARED = frozenset({"log", "approve", "cancel"})
+_SHARED = frozenset({"log", "approve", "cancel", "batch_pause", "batch_cancel"})
 """Calls that wait, for a sync that several clients' share or for a worker's end: meanwhile others are answered."""
 
 
@@ -130,5 +131,11 @@ class Calls:
             return result
         if asked.op == "renew":
             return await method(**asked.args, setup=asked.setup, on_event=happened, stop=job.stop)
+        if asked.op in {"batch_run", "batch_go_on"}:
+
+            def heard(happening: "Happening") -> None:
+                job.tell({"event": "batch", "said": typed(happening)})
+
+            return await method(**asked.args, setup=asked.setup, on_happening=heard, stop=job.stop)
         told: dict[str, object] = {"on_made": made} if asked.op == "delegate" else {}
         return await method(**asked.args, **told, setup=asked.setup, on_progress=progress, stop=job.stop)

@@ -14,6 +14,14 @@ from pathlib import PurePath
 from .protocol import Garbled
 
 TYPES: Mapping[str, str] = {
+    "BatchView": "onepen.orchestrator.batch.answer",
+    "Counts": "onepen.orchestrator.batch.answer",
+    "Failures": "onepen.orchestrator.batch.answer",
+    "Launch": "onepen.orchestrator.batch.happening",
+    "Over": "onepen.orchestrator.batch.happening",
+    "Standing": "onepen.orchestrator.batch.happening",
+    "Waits": "onepen.orchestrator.batch.answer",
+    "Word": "onepen.orchestrator.batch.happening",
     "Beside": "onepen.orchestrator.results",
     "CancelResult": "onepen.orchestrator.cancelled",
     "CommitResult": "onepen.orchestrator.results",

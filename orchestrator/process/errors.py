@@ -38,6 +38,17 @@ class ChatCut(OrchestratorFault):
         )
 
 
+class BatchCut(OrchestratorFault):
+    """Raised when the orchestrator ended in the middle of a batch; each task that was done is kept."""
+
+    def __init__(self, pid: int, batch: str | None) -> None:
+        super().__init__(
+            f"the orchestrator (process {pid}) ended before the batch was done; what was done is kept",
+            hint=f"onepen batch resume {batch}" if batch else "onepen batch list",
+        )
+        self.batch = batch
+
+
 class Silent(OrchestratorFault):
     """Raised when the orchestrator doesn't answer: it is stopped, or at work on something that takes long."""
 

@@ -10,12 +10,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from .codec import plain, read
-from .errors import ChatCut, Gone
+from .errors import BatchCut, ChatCut, Gone
 from .link import Link, handing_on
 from .protocol import Garbled, Line
 
 if TYPE_CHECKING:
     from ...memory.exam.remedy import Fix
+    from ..batch.answer import BatchView
+    from ..batch.happening import Happening, OnHappening
     from ..cancelled import CancelResult
     from ..chat.answer import RenewalResult, TurnResult
     from ..decision import DecisionResult
@@ -82,6 +84,12 @@ class Remote:
     def cancel(self, tasks: Sequence[str], *, dry_run: bool = False) -> "CancelResult":
         return cast("CancelResult", self._short("cancel", dry_run, tasks=tuple(tasks)))
 
+    def batch_pause(self, batch: str) -> "BatchView":
+        return cast("BatchView", self._waited_for("batch_pause", batch=batch))
+
+    def batch_cancel(self, batch: str) -> "BatchView":
+        return cast("BatchView", self._waited_for("batch_cancel", batch=batch))
+
     def fix(self, fixes: "tuple[Fix, ...]") -> "FixResult":
         return cast("FixResult", self._short("fix", False, fixes=fixes))
 
@@ -89,6 +97,10 @@ class Remote:
         """The request's name goes with it as its id."""
         assert not dry_run, "a rehearsal asks nobody"
         return read(self._link.ask(op, str(request or self._id), _object(plain(args)), scope=self._scope))
+
+    def _waited_for(self, op: str, **args: object) -> object:
+        """The same for what waits until work has come to its end, however long that takes."""
+        return read(self._link.ask(op, self._id, _object(plain(args)), scope=self._scope, seconds=None))
 
     def watch(self, on_seen: Callable[["WorkersView"], None]) -> None:
         """Tells who is at work over there, again and again, until the orchestrator ends; raises Told or Garbled."""
@@ -147,6 +159,47 @@ class Remote:
         except Gone as e:
             raise Gone(e.pid, tuple(known), accepted=e.accepted) from None
         return cast("DelegateResult", read(answer))
+
+    def batch(
+        self,
+        op: str,
+        args: Mapping[str, object],
+        setup: "Setup",
+        *,
+        on_happening: "OnHappening",
+        on_press: Callable[[int], None],
+        detach: bool = False,
+    ) -> "BatchView":
+        """A batch run over there; with `detach` only until it is on the disk. Raises Told, Garbled or BatchCut."""
+        from ..batch.happening import Launch
+
+        launched: BatchView | None = None
+
+        def heard(line: Line) -> None:
+            nonlocal launched
+            if line.get("event") != "batch":
+                return
+            happening = cast("Happening", read(line.get("said")))
+            if isinstance(happening, Launch):
+                launched = happening.view
+            on_happening(happening)
+            if detach and launched is not None:
+                raise Detached
+
+        try:
+            with handing_on(self._link, on_press):
+                answer = self._link.ask(
+                    op, self._id, _object(plain(args)), scope=self._scope, setup=plain(setup), on_event=heard,
+                    seconds=None,
+                )  # fmt: skip
+        except Detached:
+            assert launched is not None
+            return launched
+        except Gone as e:
+            if launched is not None or e.accepted:
+                raise BatchCut(e.pid, None if launched is None else launched.batch) from None
+            raise
+        return cast("BatchView", read(answer))
 
     def turn(
         self, request: "ChatRequest", setup: "Setup", *, on_event: "OnEvent", on_press: Callable[[int], None]

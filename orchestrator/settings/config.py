@@ -161,6 +161,19 @@ class GitTable(_Table):
         return self.workspaces.get(workspace, self.mirror)
 
 
+class NotifyTable(_Table):
+    """A program that is told when a batch has ended (docs/how-to/batches.md)."""
+
+    command: list[str] = []
+    """The program and its arguments, such as ["notify-send", "onepen"]; a line that says how it went comes behind them,
+    the batch as JSON on its stdin. It runs without a shell, in the folder /, for ten seconds at most."""
+
+    @field_validator("command")
+    @classmethod
+    def _can_be_found(cls, command: list[str]) -> list[str]:
+        return _program(command, '["notify-send", "onepen"]') if command else command
+
+
 class WorkerTable(_Table):
     """A program of your own that works as a sub-agent (docs/how-to/foreign-workers.md)."""
 
@@ -170,13 +183,7 @@ class WorkerTable(_Table):
     @field_validator("command")
     @classmethod
     def _can_be_found(cls, command: list[str]) -> list[str]:
-        # It runs in the folder /, so whatever is meant by a relative path is not found there, or is another file.
-        if not command or not all(part and "\0" not in part for part in command):
-            raise ValueError('names no program: write one such as ["~/bin/poet"]')
-        found = [os.path.expanduser(part) if part.startswith("~/") else part for part in command]  # noqa: PTH111
-        if "/" in found[0] and not found[0].startswith("/"):
-            raise ValueError(f"has {shown(found[0])}: write its whole path, or a bare name that is on your PATH")
-        return found
+        return _program(command, '["~/bin/poet"]')
 
 
 class WorkersTable(BaseModel):
@@ -199,6 +206,19 @@ class WorkersTable(BaseModel):
             if not _WORKER.fullmatch(name):
                 raise ValueError(f"has {shown(name)}, which is no name: write small letters, digits and '-'")
         return self
+
+
+def _program(command: list[str], example: str) -> list[str]:
+    """A command line as it is started; raises ValueError for one that can't be.
+
+    It runs in the folder /, so whatever is meant by a relative path is not found there, or is another file.
+    """
+    if not command or not all(part and "\0" not in part for part in command):
+        raise ValueError(f"names no program: write one such as {example}")
+    found = [os.path.expanduser(part) if part.startswith("~/") else part for part in command]  # noqa: PTH111
+    if "/" in found[0] and not found[0].startswith("/"):
+        raise ValueError(f"has {shown(found[0])}: write its whole path, or a bare name that is on your PATH")
+    return found
 
 
 _WORKER = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -241,6 +261,8 @@ class Config(_Table):
     """The git mirror: a table [git]."""
     workers: WorkersTable = WorkersTable()
     """The processes that make attempts: a table [workers], and [workers.NAME] for each program of your own."""
+    notify: NotifyTable = NotifyTable()
+    """What is run when a batch has ended: a table [notify]."""
 
     @field_validator("clients")
     @classmethod

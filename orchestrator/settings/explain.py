@@ -82,6 +82,7 @@ class ConfigResult:
     durability: str
     at_once: int
     workers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notify: tuple[str, ...] = ()
 
     def as_json(self) -> Mapping[str, object]:
         return {
@@ -98,6 +99,7 @@ class ConfigResult:
             "durability": self.durability,
             "at_once": self.at_once,
             "workers": {name: list(command) for name, command in self.workers.items()},
+            "notify": list(self.notify),
         }
 
 
@@ -119,6 +121,7 @@ def explain(setup: Setup, config: Path, workspace: "Workspace | None", raised: C
         durability=setup.durability,
         at_once=setup.at_once,
         workers=dict(setup.workers),
+        notify=setup.notify,
     )
 
 

@@ -62,6 +62,7 @@ def load_setup(env: Mapping[str, str], workspace: str, *, via: str | None = None
         durability=said.durability,
         at_once=said.workers.at_once,
         workers={name: tuple(table.command) for name, table in said.workers.named.items()},
+        notify=tuple(said.notify.command),
         source="none" if config is None else "config",
     )
 

@@ -72,8 +72,8 @@ class Setup:
     workspaces (`onepen trust`). `via` names the profile that was asked for. `idle_seconds` is how long an orchestrator
     without work stays; `mirrors` says, to be shown, whether git follows what onepen commits, and
     `durability` when a commit of an orchestrator counts as made, `at_once` how many workers it has at the same time.
-    `workers` are the command lines of programs that work as sub-agents, by name; `unsafe` is the person's word that
-    what nothing confines may run for this request.
+    `workers` are the command lines of programs that work as sub-agents, by name, and `notify` is that of one that is
+    told when a batch has ended; `unsafe` is the person's word that what nothing confines may run for this request.
     """
 
     model: str | None = None
@@ -88,6 +88,7 @@ class Setup:
     durability: str = "full"
     at_once: int = AT_ONCE
     workers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notify: tuple[str, ...] = ()
     unsafe: bool = False
     source: Literal["config", "none"] = "none"
 

@@ -70,18 +70,17 @@ def agent_wish(workspace: str, agent: str, data: bytes, asks: frozenset[str], *,
     return Wish("agent", f"agents/{agent}.md", sha, lines)
 
 
-def batch_wish(workspace: str, batch: str, tasks_sha256: str, review: str, budget_usd: float | None) -> Wish | None:
-    """What a batch needs a person's word for, bound to its tasks; None where it needs none.
+def batch_wish(workspace: str, root: str, batch: str, tasks_sha256: str, review: str) -> Wish | None:
+    """What a batch needs a person's word for, bound to its tasks; None where it needs none: a budget only tightens.
 
-    `tasks_sha256` is the hash of its tasks.jsonl: other tasks under the same name are allowed nothing.
+    `tasks_sha256` is the hash of its tasks.jsonl: other tasks under the same name are allowed nothing. `root` is where
+    the workspace lies: a copy of it has the same id, and what a person said of one they did not say of the other.
     """
-    if review != "auto" and budget_usd is None:
+    if review != "auto":
         return None
-    said = {"batch": batch, "tasks": tasks_sha256, "review": review, "budget": budget_usd}
-    alone = f"batch {batch}: what is quoted word for word becomes memory without a person, where the policy allows it"
-    spends = f"batch {batch} may cost up to ${budget_usd or 0.0:,.2f} in all"
-    lines = tuple(line for line, holds in ((alone, review == "auto"), (spends, budget_usd is not None)) if holds)
-    return Wish("batch", f"batches/{batch}", _sha("batch", workspace, said), lines)
+    said = {"root": root, "batch": batch, "tasks": tasks_sha256, "review": review}
+    line = f"batch {batch}: what is quoted word for word becomes memory without a person, where the policy allows it"
+    return Wish("batch", f"batches/{batch}", _sha("batch", workspace, said), (line,))
 
 
 def believed(workspace: str, data: bytes, shipped: bytes, trusted: frozenset[str]) -> bool:

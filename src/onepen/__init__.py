@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from .memory.workspace import Workspace as Workspace
     from .memory.workspace import find_workspace as find_workspace
     from .memory.workspace import open_workspace as open_workspace
+    from .orchestrator.batch.answer import BatchesResult as BatchesResult
+    from .orchestrator.batch.answer import BatchPlan as BatchPlan
+    from .orchestrator.batch.answer import BatchView as BatchView
+    from .orchestrator.batch.request import BatchRequest as BatchRequest
+    from .orchestrator.batch.request import GoOn as GoOn
     from .orchestrator.cancelled import CancelResult as CancelResult
     from .orchestrator.chat.answer import RenewalResult as RenewalResult
     from .orchestrator.chat.answer import TurnResult as TurnResult
@@ -133,6 +138,10 @@ __all__ = [
     "AgentDefinition",
     "AgentId",
     "Assignment",
+    "BatchPlan",
+    "BatchRequest",
+    "BatchView",
+    "BatchesResult",
     "Block",
     "Bound",
     "BrokeOff",
@@ -165,6 +174,7 @@ __all__ = [
     "Fix",
     "FixResult",
     "Fixed",
+    "GoOn",
     "HistoryResult",
     "Hit",
     "Host",
@@ -275,6 +285,8 @@ _HOMES = {
     "orchestrator.tally": ("UsageResult",),
     "orchestrator.settings.models": ("Models", "Resolver", "Served"),
     "orchestrator.chat.answer": ("RenewalResult", "TurnResult"),
+    "orchestrator.batch.answer": ("BatchPlan", "BatchView", "BatchesResult"),
+    "orchestrator.batch.request": ("BatchRequest", "GoOn"),
     "orchestrator.cancelled": ("CancelResult",),
     "orchestrator.watched": ("LeftView", "WorkerView", "WorkersView"),
     "orchestrator.kept": ("RenameResult",),

@@ -43,8 +43,12 @@ def test_all_that_may_stand_there() -> None:
         [budget]
         task_usd = 2
         day_usd = 20.5
+
+        [notify]
+        command = ["notify-send", "onepen"]
         """
     )
+    assert config.notify.command == ["notify-send", "onepen"] and parse_config("").notify.command == []
     assert config.profiles["house"].base_url == "http://127.0.0.1:8080"
     assert config.profiles["house"].prices["qwen"].output == 0
     assert (config.budget.task_usd, config.budget.day_tokens) == (2.0, None)
@@ -68,6 +72,9 @@ def test_all_that_may_stand_there() -> None:
         ('[clients]\nacme = "gone"', "ties client acme to profile gone, which isn't there: write [profiles.gone]"),
         ('[clients]\n"../x" = "default"', "'../x', which is no client"),
         ('profile = "gone"', "has profile = 'gone', which isn't there"),
+        ('[notify]\ncommand = "notify-send"', "line 2: notify.command must be"),
+        ('[notify]\ncommand = ["bin/note"]', "has 'bin/note': write its whole path, or a bare name"),
+        ('[notify]\ncommand = ["note", ""]', 'names no program: write one such as ["notify-send", "onepen"]'),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(text: str, told: str) -> None:

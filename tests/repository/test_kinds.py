@@ -21,6 +21,7 @@ NOTICES = {
 NAMED = {
     "journal_damaged",
     "journal_line_unreadable",
+    "batch_journal_unreadable",
     "usage_unreadable",
     "seal_unreadable",
     "tombstone_unreadable",

@@ -15,7 +15,7 @@ from onepen.orchestrator.service import Service
 from onepen.orchestrator.settings.setup import NOTHING, Profile, Secret, Setup
 
 # What a process adds by itself, or what makes no sense over a socket.
-OURS = {"self", "setup", "on_made", "on_progress", "on_event", "stop", "dry_run", "confirm", "request"}
+OURS = {"self", "setup", "on_made", "on_progress", "on_event", "on_happening", "stop", "dry_run", "confirm", "request"}
 SETUP = Setup(model="sonnet", profiles={"p": Profile("p", key=Secret("made-up-value"))}, trusted=frozenset({"a"}))
 
 
