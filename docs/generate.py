@@ -142,7 +142,8 @@ def socket_page() -> str:
         f"`{asked.WATCH}` has no answer: it tells who is at work for as long as the client listens.",
         "Whoever watches keeps no orchestrator from ending.",
         "",
-        "A `request` has the fields of `DelegateRequest` or `ChatRequest`, with absolute paths.",
+        "A `request` has the fields of `DelegateRequest`, `ChatRequest` or `BatchRequest`, with absolute paths, and "
+        "`wanted` those of `GoOn`.",
         "`setup` has those of `Setup` (orchestrator/settings/setup.py).",
         "It holds credentials: it is checked, used for this request, and written nowhere.",
         "",
@@ -150,6 +151,7 @@ def socket_page() -> str:
         "",
         "While work goes on: `made` with its `tasks` as soon as they are on the disk, and `progress` of sub-agents.",
         "In a chat also `chat`, `words`, `broke_off`, `tool` and `notice`.",
+        "Of a batch only `batch`; `said` is a `Launch` (once, when it is on the disk), `Over`, `Standing` or `Word`.",
         "To who watches `workers`, with a `WorkersView` as `seen`: at once, at each change and at least each second.",
         "",
         "An answer names the types of its values, so that a client can make the same ones again:",
@@ -368,7 +370,7 @@ def _plain(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-_PERSONS = ("Config", "ProfileTable", "PriceTable", "BudgetTable", "WorkersTable", "WorkerTable")
+_PERSONS = ("Config", "ProfileTable", "PriceTable", "BudgetTable", "WorkersTable", "WorkerTable", "NotifyTable")
 _WORKSPACES = ("WorkspaceSettings", "LimitSettings", "WishSettings")
 _TABLES = {
     "Config": "`config.toml`",
@@ -377,6 +379,7 @@ _TABLES = {
     "BudgetTable": "`[budget]`",
     "WorkersTable": "`[workers]`",
     "WorkerTable": "`[workers.NAME]`",
+    "NotifyTable": "`[notify]`",
     "WorkspaceSettings": "`onepen.toml`",
     "LimitSettings": "`[limits]`",
     "WishSettings": "`[wishes]`",

@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from ...version import __version__
 from . import streams
 from .failure import Interrupted, told, trace
-from .options import Client, Debug, Folder, Json
+from .options import BARE, Client, Debug, Folder, Json
 from .reading import turn
 from .shell import Common, Shell, json_text
 from .table import ABOUT, EXAMPLES, GROUPS, ROWS, Row
@@ -198,6 +198,20 @@ def _take_as_typed(params: Sequence[Any]) -> None:
             param.__dict__["get_runtime_param"] = partial(_AsTyped, annotation)
 
 
+def _with_values(args: list[str], params: Sequence[Any]) -> list[str]:
+    """The words of a line, with the usual value for an option that stands alone: `--failed` is `--failed=all`."""
+    known = {opt: param for param in params for opt in param.opts if opt in BARE}
+    end = args.index("--") if "--" in args else len(args)
+    words: list[str] = []
+    for n, word in enumerate(args):
+        if n < end and word in known:
+            choices = known[word].type_descriptor.choices or ()
+            follows = args[n + 1] if n + 1 < end else ""
+            word = word if follows in choices else f"{word}={BARE[word]}"
+        words.append(word)
+    return words
+
+
 class _Group(TyperGroup):
     """A group of commands whose help begins with examples and lists them in the table's order."""
 
@@ -206,7 +220,9 @@ class _Group(TyperGroup):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        order = {word: None for row in ROWS for word in row.name.split()}
+        _, _, group = ctx.command_path.partition(" ")
+        within = f"{group} " if group else ""
+        order = {row.name[len(within) :].split()[0]: None for row in ROWS if row.name.startswith(within)}
         return sorted(super().list_commands(ctx), key=list(order).index)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -219,7 +235,7 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _take_as_typed(self.params)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, _with_values(args, self.params))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         _write_examples(ctx.command_path, formatter)

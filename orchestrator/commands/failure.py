@@ -1,4 +1,4 @@
-"""What went wrong, as one line and an exit code; a traceback only with --debug."""
+"""What went wrong, as one line and an exit code, or as a line for each; a traceback only with --debug."""
 
 import os
 import traceback
@@ -35,7 +35,7 @@ class Interrupted(OnepenError):
 
 @dataclass(frozen=True)
 class Failure:
-    """An error as it is told: `message` is one line, `hint` the next command."""
+    """An error as it is told: `message` is one line, or one for each thing that is wrong, `hint` the next command."""
 
     message: str
     hint: str | None
@@ -63,7 +63,7 @@ def told(error: BaseException) -> Failure:
     """How `error` is told to a person."""
     error = sole(error)
     if isinstance(error, OnepenError):
-        return Failure(one_line(error.message), error.hint, error.exit_code)
+        return Failure(_message(error), error.hint, error.exit_code)
     if isinstance(error, typer.TyperException):
         return _usage(error)
     if isinstance(error, KeyboardInterrupt):
@@ -77,6 +77,13 @@ def told(error: BaseException) -> Failure:
         return Failure(f"what was read is not UTF-8 text: {one_line(error.reason)} at byte {error.start}", None, 2)
     cause = one_line(f"{type(error).__name__}: {error}")
     return Failure(f"internal error, this is a bug of onepen: {cause}", "the same command with --debug", 1)
+
+
+def _message(error: OnepenError) -> str:
+    """One line, and one for each thing where it tells several at once: those lines are its own, not a stranger's."""
+    several = hasattr(error, "wrong") or getattr(error, "kind", "") == "RowsRefused"  # the second, as it was told
+    lines = error.message.splitlines() if several else [error.message]
+    return "\n".join(map(one_line, lines))
 
 
 def _nowhere() -> bool:

@@ -46,3 +46,7 @@ DraftArguments = Annotated[list[str], typer.Argument(metavar="ID", help="Drafts,
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="A task, or the beginning of its id.")]
 
 Review = Literal["person", "auto"]
+
+BARE = {"--failed": "all"}
+"""Options that may stand without a value, and which it is then; what follows such a word is never taken for it, unless
+it is one of the option's choices."""

@@ -151,11 +151,12 @@ def _client(shell: Shell, client: str, confirm: str | None, *, yes: bool, dry_ru
 def _goes(found: "RemovalResult", columns: int) -> str:
     title = f" ({one_line(found.title)})" if found.title else ""
     waiting = f", {count(found.waiting, 'draft that waits', 'drafts that wait')}" if found.waiting else ""
+    batches = f"  its tasks in {count(found.batches, 'batch', 'batches')}\n" if found.batches else ""
     return wrap(
         f"All of client {one_line(found.client)}{title} goes for good, and its id with it:\n"
         f"  {count(found.cards, 'card')}, {count(found.days, 'day log')}, {count(found.chats, 'chat')}, "
         f"{count(found.tasks, 'task')}{waiting}, {count(found.commits, 'commit')}\n"
-        f"  {count(found.files, 'file')} in clients/{one_line(found.client)}/, {size(found.bytes)}\n"
+        f"  {count(found.files, 'file')} in clients/{one_line(found.client)}/, {size(found.bytes)}\n{batches}"
         "What git, backups and other clones hold, onepen doesn't reach; a clone that merges removes it, too.\n",
         columns,
     )

@@ -132,6 +132,10 @@ class Shell:
         setup = load_setup(self.env, self.service.workspace.settings.id, via=self.via)
         return replace(setup, unsafe=True) if self.unsafe else setup
 
+    def forget_setup(self) -> None:
+        """The settings are read again when they are next asked for: something in them has changed."""
+        self.__dict__.pop("setup", None)
+
     def check_free(self) -> None:
         """Raise PenHeld where an orchestrator runs: it holds the pen for as long as it likes, so waiting is no use."""
         from ...memory.holder import PenHeld

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...subagents.process.descriptors import AT_ONCE
+from ..amounts import money
 from .chart import bars
 from .ink import ink
 from .terminal import Terminal
@@ -98,13 +99,6 @@ def _advice(result: "UsageResult", terminal: Terminal) -> Iterator[str]:
         yield wrap(f"- {one_line(line)}\n", terminal.columns)
 
 
-def money(usd: float | None) -> str:
-    """An amount for people: cents, and more digits where there would be none to see."""
-    if usd is None:
-        return "unknown"
-    return f"${usd:.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
-
-
 def _right(rows: Sequence[tuple[str, ...]], terminal: Terminal) -> str:
     """Names to the left, numbers to the right; on a narrow screen one field a line."""
     widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -149,6 +143,8 @@ def _settings(result: "ConfigResult", terminal: Terminal) -> Iterator[str]:
     if result.workers:
         yield "\n" + ink("Programs of your own that work as sub-agents", "bold", terminal) + "\n"
         yield _indented([(name, one_line(shlex.join(command))) for name, command in result.workers.items()], terminal)
+    if result.notify:
+        yield wrap(f"\nnotify: {one_line(shlex.join(result.notify))} when a batch has ended\n", terminal.columns)
     if result.at_once != AT_ONCE:
         yield f"\nworkers: {result.at_once} at the same time\n"
     if result.durability == "lazy":

@@ -1,15 +1,17 @@
 """Where a workspace stands, as people read it: `onepen` alone and `onepen status`."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..amounts import money
 from .ink import ink
-from .spending import money
 from .terminal import Terminal
 from .text import count, one_line, table, wrap
 
 if TYPE_CHECKING:
+    from ..batch.answer import BatchView
     from ..mirror.standing import MirrorView
     from ..results import DraftsResult, Elsewhere, StatusResult, TaskView
 
@@ -43,11 +45,12 @@ def turn(now: Turn, terminal: Terminal) -> str:
         lines.append(_indented(table(rows, terminal.columns - 2)))
         if len(waiting.drafts) > _LISTED:
             lines.append(f"  and {len(waiting.drafts) - _LISTED:,} more: onepen drafts\n")
-    stopped = [t for t in status.tasks if t.status == "interrupted"]
+    lines += [line for line in _batches(status, terminal) if status.batches]
+    stopped = [t for t in status.tasks if t.status == "interrupted" and not t.batch]
     if stopped:
         lines.append(f"{count(len(stopped), 'task was', 'tasks were')} interrupted:\n")
         lines.append(_indented(table([_task(t, terminal) for t in stopped[:_LISTED]], terminal.columns - 2)))
-    running = [t for t in status.tasks if t.status in {"queued", "running"}]
+    running = [t for t in status.tasks if t.status in {"queued", "running"} and not t.batch]
     if running:
         lines.append(f"{count(len(running), 'task runs', 'tasks run')}.\n")
     if not lines:
@@ -95,13 +98,40 @@ def status(result: "StatusResult", terminal: Terminal) -> str:
         ),
     ]
     lines = [wrap(f"{ink(name + ':', 'dim', terminal)} {value}\n", terminal.columns) for name, value in facts if value]
-    if result.tasks:
-        lines.append(f"{count(len(result.tasks), 'open task')}:\n")
-        lines.append(_indented(table([_task(t, terminal) for t in result.tasks[:_LISTED]], terminal.columns - 2)))
-        if len(result.tasks) > _LISTED:
-            lines.append(f"  and {len(result.tasks) - _LISTED:,} more: onepen status --json\n")
+    lines += _batches(result, terminal)
+    alone = [task for task in result.tasks if not task.batch]
+    if alone:
+        lines.append(f"{count(len(alone), 'open task')}:\n")
+        lines.append(_indented(table([_task(t, terminal) for t in alone[:_LISTED]], terminal.columns - 2)))
+        if len(alone) > _LISTED:
+            lines.append(f"  and {len(alone) - _LISTED:,} more: onepen status --json\n")
     lines.append(f"Next: {one_line(result.suggestion)}\n")
     return "".join(lines)
+
+
+def _batches(result: "StatusResult", terminal: Terminal) -> Iterator[str]:
+    """A line for each batch that runs or could go on, or whose tasks need somebody: a night leaves thousands."""
+    left: dict[str, Counter[str]] = {}
+    for task in result.tasks:
+        if task.batch:
+            left.setdefault(task.batch, Counter())[task.status] += 1
+    known = {one.batch: one for one in result.batches}
+    names = dict.fromkeys((*known, *left))
+    if names:
+        yield f"{count(len(names), 'batch', 'batches')} with work left:\n"
+        rows = [(name, *_of_batch(known.get(name), left.get(name, Counter()))) for name in names]
+        yield _indented(table(rows[:_LISTED], terminal.columns - 2))
+        if len(rows) > _LISTED:
+            yield f"  and {len(rows) - _LISTED:,} more: onepen batch list\n"
+
+
+def _of_batch(view: "BatchView | None", left: "Counter[str]") -> tuple[str, str]:
+    """How a batch stands, and what its tasks need."""
+    tasks = ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in sorted(left.items()))
+    if view is None:
+        return "finished", tasks
+    counts = view.counts
+    return view.state.replace("_", " "), f"{counts.done:,} of {counts.total:,} done" + (f"; {tasks}" if tasks else "")
 
 
 def _task(task: "TaskView", terminal: Terminal) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import (
+    batching,
     checking,
     configuring,
     examining,
@@ -62,7 +63,7 @@ _FINDINGS = "findings: [{kind, level, line, message}]"
 _TASKS = (
     "{tasks: [{task, agent, client, status, attempts, text, drafts: [{id, target, status, sha256, "
     f"{_FINDINGS}, path, commit}}], answer, usage: {{input, cache_write, cache_read, output}}, cost_usd, seconds, "
-    "reason, created, left_out, target, model, inputs, stages?}], dry_run}"
+    "reason, created, left_out, target, model, inputs, batch, stages?}], dry_run}"
 )
 _CANCELLED = _TASKS.replace("], dry_run}", "], notices, dry_run}")
 _DRAFTS = (
@@ -83,8 +84,8 @@ _CHATS = (
 )
 _STATUS = (
     "{workspace, name, client, timezone, timezone_source, orchestrator: {pid, since, version} | null, tasks: [...], "
-    "drafts_waiting, spend_today_usd, unpriced_tokens_today, sandbox, sandbox_gaps: [], clients, cards, "
-    "recovery_pending, next, client_titles, git: {problem, since} | null, durability}"
+    "drafts_waiting, batches: [...], spend_today_usd, unpriced_tokens_today, sandbox, sandbox_gaps: [], clients, "
+    "cards, recovery_pending, next, client_titles, git: {problem, since} | null, durability}"
 )
 
 _WATCHED = (
@@ -103,7 +104,24 @@ _USAGE = (
 _CONFIG = (
     "{config, exists, workspace, works: [{client, model, profile, problem}], profiles: [{name, base_url, credential, "
     "usable, lacks, model, aliases, local, prices}], clients: {CLIENT: PROFILE}, caps: [{name, value, source}], "
-    "idle_seconds, policy, git: {mirror}, durability, at_once, workers: {NAME: [command]}}"
+    "idle_seconds, policy, git: {mirror}, durability, at_once, workers: {NAME: [command]}, notify: [command]}"
+)
+
+_BATCH = (
+    "{batch, state, counts: {total, done, in_review, committed, answered, refused, duplicate, failed, pending, "
+    "running}, cost_usd, seconds, name, client, agent, model, created, review, via, budget_usd, concurrency, "
+    "tokens, cached, left_seconds, idle, reason, failures: [{kind, count, task, line, reason}], "
+    "waits: {batches, requests, expires}, paid_again, again_usd, report}"
+)
+_BATCH_PLAN = (
+    "{batch, name, tasks, new, done, failed, twice, begun, client, agent, model, via, review, reviewers, concurrency, "
+    "cost_usd: {least, most} | null, tokens: {least, most} | null, seconds: {least, most} | null, basis, budget_usd, "
+    "budget_from, reads, targets, notices, dry_run}"
+)
+_BATCH_LINES = (
+    "; --events a document on each line: {event: launch, ...batch}, {event: task, line, key, task, status, reason, "
+    "kind, cost_usd, seconds}, {event: progress, ...batch}, {event: notice, text}, and last {event: result, ...batch, "
+    "exit_code} or {event: result, error}"
 )
 
 _ORCHESTRATOR = "{orchestrator: {pid, since, version} | null, started, ended, ran}"
@@ -218,6 +236,67 @@ ROWS: tuple[Row, ...] = (
         "End tasks: their workers are told and ended; drafts that are there wait for you.",
         ("onepen cancel t3k9", "onepen cancel t3k9 t4m2 --json"),
         _CANCELLED,
+    ),
+    Row(
+        "batch run",
+        batching.run,
+        "Give a sub-agent a task for each row of a file; the plan is shown first, and what it may cost.",
+        (
+            'onepen batch run cups.csv --prompt "Describe {name}: {notes}" --target "research/{name}.md" --dry-run',
+            "onepen batch run 500.csv --prompt-file p.txt --client acme --review auto --budget 5 --yes",
+            "onepen batch run tasks.jsonl --sample 5",
+            "onepen batch run night.jsonl --via message-batches --detach --yes",
+        ),
+        f"{_BATCH}; --dry-run {_BATCH_PLAN}{_BATCH_LINES}",
+    ),
+    Row(
+        "batch resume",
+        batching.resume,
+        "Go on with a batch that was stopped, killed or cancelled; nothing that is done is done again.",
+        ("onepen batch resume cups", "onepen batch resume cups --budget 10 --concurrency 20"),
+        _BATCH + _BATCH_LINES,
+    ),
+    Row(
+        "batch status",
+        batching.status,
+        "Say how a batch stands: what became of its tasks, what it cost, why some failed.",
+        ("onepen batch status", "onepen batch status cups --watch", "onepen batch status cups --json"),
+        f"{_BATCH}; with --watch a document for each change",
+    ),
+    Row(
+        "batch list",
+        batching.list_,
+        "List the batches, the latest first.",
+        ("onepen batch list",),
+        "{batches: [...], notices}",
+    ),
+    Row(
+        "batch pause",
+        batching.pause,
+        "Have a batch start nothing more; what runs comes to its end, and `batch resume` goes on.",
+        ("onepen batch pause cups",),
+        _BATCH,
+    ),
+    Row(
+        "batch cancel",
+        batching.cancel,
+        "End a batch and what runs of it; what was drafted waits for you.",
+        ("onepen batch cancel cups",),
+        _BATCH,
+    ),
+    Row(
+        "batch retry",
+        batching.retry,
+        "Try failed tasks again: all of them, or those of one class of failure.",
+        ("onepen batch retry cups --failed", "onepen batch retry cups --failed=overload"),
+        _BATCH + _BATCH_LINES,
+    ),
+    Row(
+        "batch report",
+        batching.report,
+        "Print a batch's report: what was asked, what came of it, what it cost, what failed, and what waits for you.",
+        ("onepen batch report cups", "onepen batch report cups --json"),
+        "{...batch, text}",
     ),
     Row(
         "drafts",
@@ -378,6 +457,7 @@ ROWS: tuple[Row, ...] = (
 
 GROUPS = {
     "add": "Add a client, a project, an agent or a finding.",
+    "batch": "Run a task for each row of a file, for hours, within a budget.",
     "config": "Show your own settings and what is in force.",
     "worker": "Programs of your own that work as sub-agents.",
 }

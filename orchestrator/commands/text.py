@@ -8,6 +8,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from ..amounts import count as count
+
 _BREAKS = {"\n", "\t"}
 _INK = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -135,8 +137,3 @@ def table(rows: Sequence[tuple[str, ...]], columns: int) -> str:
 def _stacked(row: tuple[str, ...], columns: int) -> str:
     head, *rest, last = row
     return f"{head}\n" + "".join(f"  {field}\n" for field in (*rest, cut(last, columns - 2)) if field)
-
-
-def count(n: int, one: str, many: str | None = None) -> str:
-    """ "1 draft", "3 drafts"."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from ..amounts import money
 from . import streams
 from .ink import ink
 from .shell import Shell, json_text
-from .spending import money
 from .terminal import Terminal, look
 from .text import because, count, cut, one_line, table
 

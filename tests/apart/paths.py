@@ -2,9 +2,9 @@
 
 A test holds these lists beside the program's own: who adds a command, an operation or a tool says here how it is tried.
 In the lines `$ME` is the client, `$X` the other; `$T` is its first task, `$LAST` its latest, `$C` its first commit,
-`$SHA` the hash of its second draft;
-`$XT`, `$XD`, `$XC` and `$XS` are the other's task, draft, commit and chat, which are no business of its. `WORDS |`
-stands for standard input, `NAME=VALUE` for the environment.
+`$SHA` the hash of its second draft, `$B` its batch;
+`$XT`, `$XD`, `$XC`, `$XS` and `$XB` are the other's task, draft, commit, chat and batch, which are no business of its.
+`WORDS |` stands for standard input, `NAME=VALUE` for the environment.
 """
 
 from collections.abc import Mapping
@@ -39,6 +39,23 @@ COMMANDS: Mapping[str, Path] = {
         ),
         (f"onepen delegate 'Look, $MARK' --project clients/$X/projects/kiln {FOR}",),
     ),
+    "batch run": Path(
+        (
+            f"onepen batch run $ME/rows.csv --prompt 'How hot is {{name}}?' --input $ME/doc.md {FOR} --model offline"
+            " --json",
+        ),
+        (
+            f"onepen batch run $ME/rows.csv --prompt 'Look at {{name}}' --project clients/$X/projects/kiln {FOR} --yes",
+            f"onepen batch run $ME/rows.csv --prompt 'Look' --target clients/$X/projects/kiln.md {FOR} --yes",
+        ),
+    ),
+    "batch status": Path(_read("onepen batch status"), (f"onepen batch status $XB {FOR}",)),
+    "batch list": Path(_read("onepen batch list")),
+    "batch resume": Path((f"onepen batch resume $B {FOR} --json",), (f"onepen batch resume $XB {FOR}",)),
+    "batch retry": Path((f"onepen batch retry $B --failed {FOR} --json",), (f"onepen batch retry $XB --failed {FOR}",)),
+    "batch pause": Path((f"onepen batch pause $B {FOR} --json",), (f"onepen batch pause $XB {FOR}",)),
+    "batch cancel": Path((f"onepen batch cancel $B {FOR} --json",), (f"onepen batch cancel $XB {FOR}",)),
+    "batch report": Path(_read("onepen batch report $B"), (f"onepen batch report $XB {FOR}",)),
     "cancel": Path((f"onepen cancel $LAST {FOR} --json",), (f"onepen cancel $XT {FOR} --json",)),
     "resume": Path((f"onepen resume $T {FOR}",), (f"onepen resume $XT {FOR}",)),
     "drafts": Path(_read("onepen drafts")),
@@ -88,7 +105,7 @@ COMMANDS: Mapping[str, Path] = {
 }
 """For each command that works in a client's space; they are told in this order. No editor opens without a terminal."""
 
-MAKES = {"log", "add project", "delegate", "cancel", "send-back", "approve", "ask", "chat"}
+MAKES = {"log", "add project", "delegate", "batch run", "cancel", "send-back", "approve", "ask", "chat"}
 """What the other's day consists of: all that leaves something behind."""
 
 HOUSE = {
@@ -127,6 +144,10 @@ OPERATIONS = {
     "send_back": "send-back",
     "turn": "ask",
     "renew": "chat",
+    "batch_run": "batch run",
+    "batch_go_on": "batch resume",
+    "batch_pause": "batch pause",
+    "batch_cancel": "batch cancel",
     "down": "down",
     "watch": "status",
 }

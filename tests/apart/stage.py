@@ -75,6 +75,9 @@ def begin(onepen: Warm, workspace: Path) -> None:
     for client in CLIENTS:
         (onepen.home / client).mkdir()
         (onepen.home / client / "doc.md").write_text(f"The kiln of {mark(client)} fires at 1220 degrees, {OUTSIDE}.\n")
+        (onepen.home / client / "rows.csv").write_text(
+            f"name\nthe kiln of {mark(client)}\nthe clay of {mark(client)}\n"
+        )
         onepen.ok("-C", str(workspace), "add", "client", client.title(), "--id", client)
         _fill(onepen, workspace, workspace / "clients" / client, client, "--client", client)
 
@@ -126,6 +129,7 @@ def _run(onepen: Warm, day: Day, client: str, other: str, text: str) -> Ran:
     known |= {"T": own[0], "LAST": own[-1]} if own else {}
     if own and (draft := day.workspace / f"clients/{client}/staging/{own[0]}/1/drafts/two.md").exists():
         known["SHA"] = hashlib.sha256(draft.read_bytes()).hexdigest()
+    known |= {"B": _batch(day.workspace, client), "XB": _batch(day.workspace, other)}
     known["C"] = _commits(day.workspace / "clients" / client)[0]
     words = shlex.split(Template(text).substitute(known))
     stdin = words.pop(0) if "|" in words else ""
@@ -139,6 +143,14 @@ def _others(folder: Path) -> Mapping[str, str]:
     task = drafted[0].relative_to(folder / "staging").parts[0] if drafted else "none"
     chat = next((path.stem for path in folder.glob("chats/*.jsonl")), "none")
     return {"XT": task, "XD": f"{task}-1", "XC": _commits(folder)[-1], "XS": chat}
+
+
+def _batch(workspace: Path, client: str) -> str:
+    """A batch that works for a client alone."""
+    said = f'client = "{client}"'
+    return next(
+        (path.parent.name for path in workspace.glob("batches/*/batch.toml") if said in path.read_text()), "none"
+    )
 
 
 def _commits(folder: Path) -> list[str]:

@@ -105,6 +105,16 @@ def test_no_file_of_a_client_holds_anything_of_another(day: Day) -> None:
         assert "bolt" not in without_tricks(text).lower(), path
 
 
+def test_no_file_of_a_clients_batch_holds_anything_of_another(day: Day) -> None:
+    (folder,) = {path.parent for path in day.workspace.glob("batches/*/batch.toml") if "acme" in path.read_text()}
+    files = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    assert {"batch.toml", "tasks.jsonl", "run.jsonl", "input.csv", "report.md", "progress.svg"} <= set(files)
+    assert any(name.startswith("context/acme/") for name in files) and "context/bolt" not in "".join(files)
+    for name, text in files.items():
+        assert mark("bolt") not in text, name
+        assert "bolt" not in f"{name} {without_tricks(text)}".lower(), name
+
+
 def test_no_commit_of_git_holds_two_clients(day: Day) -> None:
     """The mirror commits what one commit of memory changed, with a message of the same client."""
     rows = git(day.workspace, "log", "--format=%x00%B%x01", "--name-only").split("\0")[1:]

@@ -10,7 +10,8 @@ from onepen.testing.program import Program
 
 WRITING = {
     "init", "add client", "add project", "add agent", "add research", "log", "delegate", "resume", "send-back",
-    "approve", "reject", "undo", "trust", "ask", "archive", "prune", "rename", "doctor", "cancel",
+    "approve", "reject", "undo", "trust", "ask", "archive", "prune", "rename", "doctor", "cancel", "batch run",
+    "batch resume", "batch retry", "batch pause", "batch cancel",
 }  # fmt: skip
 
 

@@ -14,7 +14,8 @@ COMMANDS = {
     "init", "add client", "add project", "add agent", "add research", "status", "up", "down", "doctor", "ask", "chat",
     "delegate", "resume", "cancel", "drafts", "show", "edit", "approve", "reject", "send-back", "log", "search",
     "context", "history", "undo", "why", "rename", "archive", "prune", "usage", "config show", "worker check",
-    "trust",
+    "trust", "batch run", "batch resume", "batch status", "batch list", "batch pause", "batch cancel", "batch retry",
+    "batch report",
 }  # fmt: skip
 
 

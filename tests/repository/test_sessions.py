@@ -19,7 +19,10 @@ def session() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md", "docs/how-to/git.md", "docs/how-to/history.md"])
+PAGES = ["README.md", "docs/tutorial.md", "docs/how-to/batches.md", "docs/how-to/git.md", "docs/how-to/history.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_page_shows_what_the_commands_print(session: ModuleType, page: str) -> None:
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     again, changed = session.rerun(text)
