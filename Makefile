@@ -58,7 +58,7 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/session.py README.md docs/tutorial.md docs/how-to/git.md
+	$(BIN)/python docs/session.py README.md docs/tutorial.md docs/how-to/git.md docs/how-to/batches.md
 
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv

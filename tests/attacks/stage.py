@@ -27,7 +27,7 @@ MODES = ("free", "worker", "commands")
 """Without a sandbox; as a worker with onepen's own tools; as one that may run commands."""
 
 NOBODY = 65_534
-_SECONDS = 5.0
+_SECONDS = 20.0
 _NEW_MOUNTS_AND_NAMES = 0x04020000
 
 
