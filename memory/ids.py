@@ -7,6 +7,7 @@ The title keeps the person's own spelling, in any script; `id_from_title` makes 
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import ClassVar, Self
 
 from .errors import MemoryFault
@@ -127,3 +128,14 @@ def _unseen(c: str) -> bool:
 def shown(text: str, limit: int = 60) -> str:
     """Text that came from outside, quoted for a message: escaped, one line, cut at `limit` characters."""
     return repr(text if len(text) <= limit else text[:limit] + "…")
+
+
+def same_but_case(name: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that are this one, or differ from it only in case; none has a NUL in it.
+
+    That there is none is told at one look, since it nearly always is so, and there may be thousands.
+    """
+    folded, all_of_them = name.casefold(), tuple(names)
+    if f"\0{folded}\0" not in "\0".join(("", *all_of_them, "")).casefold():
+        return []
+    return [one for one in all_of_them if one.casefold() == folded]

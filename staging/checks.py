@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
-from ..memory.ids import shown
+from ..memory.ids import same_but_case, shown
 from ..memory.index.index import Index
 from ..memory.target import CardTarget, FileTarget, NoteTarget, Target
 from ..memory.text.card import CardExists, EditRefused, NoSuchCard, SectionMovedOn, apply_edit
@@ -125,7 +125,7 @@ def _target(draft: Draft, ground: Ground) -> Iterator[Finding]:
             "target", "block", f"the task may change {ground.expected}, this draft would change {draft.target}"
         )
     path = str(draft.target)
-    twins = sorted(known for known in ground.known if known != path and known.casefold() == path.casefold())
+    twins = sorted(known for known in same_but_case(path, ground.known) if known != path)
     for twin in twins[:3]:
         yield Finding("twin", "block", f"{path}: there is {twin}, which differs only in case")
     if draft.edit == "create" and isinstance(draft.target, CardTarget):

@@ -14,6 +14,7 @@ from typing import Protocol
 from ..change import Change, FileEntry, Put, Remove
 from ..files import sha256
 from ..history import VERSION, Commit, TextChange, commit_json
+from ..ids import same_but_case
 from ..index.blocks import Blocks
 from ..index.index import ARCHIVED, Index, empty_index, parse_index
 from ..index.one_block import changed_block
@@ -346,8 +347,8 @@ def _check_free(desk: _Desk, space: Space, target: CardTarget) -> None:
     """One id names one card of a space, and no other spelling of it may exist (some disks can't tell them apart)."""
     wanted = f"{target.card}.md"
     for shelf in SHELVES:
-        for name in desk.source.names(space.path(shelf)):
-            if name.casefold() == wanted and (name != wanted or shelf != target.shelf):
+        for name in same_but_case(wanted, desk.source.names(space.path(shelf))):
+            if name != wanted or shelf != target.shelf:
                 raise IdTaken(space.path(target), space.path(f"{shelf}/{name}"))
     if desk.read(space.path(target)) is not None:
         raise CardExists(space.path(target))

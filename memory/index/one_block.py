@@ -7,7 +7,7 @@ Windows line ends, a mention of the card outside its block), the whole is change
 import re
 from collections.abc import Callable, Iterator
 
-from .index import Index, parse_index
+from .index import Index, IndexedCard, parse_index
 
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?=[ \t\n]|\Z)", re.MULTILINE)
 _HARD = ("```", "~~~", "<!--", "\r")
@@ -16,11 +16,20 @@ _FOREIGN_LINK = re.compile(r"\]\([^)\n]*[^\x00-\x7f)\n]")
 
 def changed_block(text: str, card: str, change: Callable[[Index], Index]) -> str:
     """The text of an index after `change`, which may touch or add this card's block only."""
-    span = _span(text, card)
-    if span is None:
-        return change(parse_index(text)).text
-    start, end = span
+    start, end = _span(text, card) or (0, len(text))
     return text[:start] + change(parse_index(text[start:end])).text + text[end:]
+
+
+def block_change(text: str, card: str, change: Callable[[Index], Index]) -> tuple[str, str]:
+    """The same, as the part of the text that holds the card's block, and what it becomes."""
+    start, end = _span(text, card) or (0, len(text))
+    return text[start:end], change(parse_index(text[start:end])).text
+
+
+def block_of(text: str, card: str) -> IndexedCard | None:
+    """The block of a card, as the whole index would tell it, but for the number of its line."""
+    start, end = _span(text, card) or (0, len(text))
+    return parse_index(text[start:end]).card(card)
 
 
 def _span(text: str, card: str) -> tuple[int, int] | None:

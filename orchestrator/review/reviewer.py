@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property, partial
 from itertools import takewhile
+from time import monotonic
 
 from ...memory.files import sha256
 from ...memory.follow import Followed
 from ...memory.ids import DraftId
 from ...memory.index.entry import render_entry
 from ...memory.index.index import EntryRefused, Index, IndexEntry, auto_entry
+from ...memory.index.one_block import block_change, block_of
 from ...memory.index.reconcile import reconcile
 from ...memory.target import CardTarget, FileTarget, NoteTarget, Target
-from ...memory.text.document import parse_document
+from ...memory.text.document import Document, parse_document
 from ...memory.view import UnreadableText, View
 from ...memory.workspace import SHELVES, Space
 from ...staging.checks import Ground, after_text, check, cited, trouble
@@ -41,6 +43,7 @@ from ..tasks.plan import DraftState
 from ..tasks.transcript import INPUTS, traces_in
 
 CHECKS = "checks"
+_FRESH_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,7 @@ class Reviewer:
         self._history = history or Followed(space)
         self._known_origins: Origins | None = None
         self._looks: dict[DraftId, _Look] = {}
+        self._listed = 0.0
 
     def _origins(self, before: str | None) -> Origins:
         """What is known of the space's cards; of a draft that was committed, as it was before that."""
@@ -137,11 +141,18 @@ class Reviewer:
 
     @cached_property
     def _known(self) -> frozenset[str]:
+        self._listed = monotonic()
         return frozenset(f"{shelf}/{card}.md" for shelf in SHELVES for card in self._view.cards(self._space, shelf))
 
-    def forget(self) -> None:
-        """After a commit: what exists has changed."""
-        self.__dict__.pop("_known", None)
+    def forget(self, target: Target | None = None) -> None:
+        """After a commit: what exists has changed. Where it was one of many, only `target` is what is new.
+
+        So a shelf of thousands is listed once a second, however many commits are made in it.
+        """
+        if target is None or "_known" not in self.__dict__ or monotonic() - self._listed > _FRESH_SECONDS:
+            self.__dict__.pop("_known", None)
+        elif isinstance(target, CardTarget) and str(target) not in self._known:
+            self.__dict__["_known"] = self._known | {str(target)}
 
     def over(self, dossier: Dossier) -> None:
         """Nobody is at work on the task any more: what its drafts were examined by need not be kept."""
@@ -304,7 +315,7 @@ def _replaced_lines(draft: Draft, text: str | None, index: Index | None) -> str:
     if index is None or isinstance(draft.target, NoteTarget):
         return ""
     whole = isinstance(draft.target, FileTarget)
-    block = index.card(draft.target.project if isinstance(draft.target, FileTarget) else draft.target.card)
+    block = block_of(index.text, draft.target.project if isinstance(draft.target, FileTarget) else draft.target.card)
     ids = [draft.target.path] if isinstance(draft.target, FileTarget) else [e.section_id for e in draft.index]
     standing = [entry for id_ in ids if block is not None and (entry := block.entry(id_)) is not None]
     if not whole and text is not None and any(entry.auto for entry in standing):
@@ -414,21 +425,29 @@ def index_of(view: View, space: Space, target: Target) -> Index | None:
 
 
 def _indexes(draft: Draft, index: Index | None, after: str) -> tuple[str | None, str | None]:
-    """The index's text before and after, as the pen will make it."""
+    """What of the index's text changes, and what it becomes, as the pen will make it."""
     if index is None:
         return None, None
     try:
-        if isinstance(draft.target, CardTarget):
-            changed = reconcile(index, {draft.target.card: parse_document(after)}, only=draft.target.card)
-            for entry in draft.index:
-                changed = changed.with_entry(draft.target.card, entry)
-            return index.text, changed.text
-        if isinstance(draft.target, FileTarget) and index.card(draft.target.project) is not None:
-            link = f"{draft.target.project}/{draft.target.path}"
-            return index.text, index.with_entry(draft.target.project, file_entry(draft), link=link).text
+        match draft.target:
+            case CardTarget(card=card):
+                cards: dict[str, Document] = {card: parse_document(after)}
+
+                def changed(block: Index) -> Index:
+                    block = reconcile(block, cards, only=card)
+                    for entry in draft.index:
+                        block = block.with_entry(card, entry)
+                    return block
+
+                return block_change(index.text, card, changed)
+            case FileTarget(project=project, path=path) if block_of(index.text, project) is not None:
+                entry = file_entry(draft)
+                return block_change(
+                    index.text, project, lambda block: block.with_entry(project, entry, link=f"{project}/{path}")
+                )
     except EntryRefused:
         pass  # the checks say what is wrong with the entry
-    return index.text, index.text
+    return "", ""
 
 
 def file_entry(draft: Draft) -> IndexEntry:

@@ -231,7 +231,7 @@ class Driver:
                 reviewer = self._reviewer(task.dossier)
                 examined = reviewer.examine(task.dossier, draft)
                 event, came = await self._scribe.carry_out_shared(task.dossier, draft, verdict, examined)
-                reviewer.forget()
+                reviewer.forget(examined.draft.target if isinstance(came, Written) and examined.draft else None)
                 if isinstance(came, Written):
                     task.dossier, failure = task.dossier.happened_already(event, came.commit)
                     self.notices += failure

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -10,7 +11,7 @@ from onepen.memory.commit.splice import spliced
 from onepen.memory.index import blocks as blocks_module
 from onepen.memory.index.blocks import Blocks
 from onepen.memory.index.index import Index, IndexEntry, parse_index
-from onepen.memory.index.one_block import changed_block
+from onepen.memory.index.one_block import block_change, block_of, changed_block
 from onepen.memory.index.reconcile import reconcile
 from onepen.memory.text.document import parse_document
 
@@ -51,6 +52,19 @@ def change(index: Index) -> Index:
 @given(TEXTS)
 def test_changing_the_block_is_changing_the_whole(text: str) -> None:
     assert changed_block(text, "kiln", change) == change(parse_index(text)).text
+
+
+@given(TEXTS)
+def test_the_part_that_changes_is_told_with_what_it_becomes(text: str) -> None:
+    before, after = block_change(text, "kiln", change)
+    places = [at for at in range(len(text) + 1) if text.startswith(before, at)]
+    assert change(parse_index(text)).text in [text[:at] + after + text[at + len(before) :] for at in places]
+
+
+@given(TEXTS, st.sampled_from(["kiln", "loom", "big-kiln", "weft"]))
+def test_a_block_is_what_the_whole_index_tells_of_it(text: str, card: str) -> None:
+    found, whole = block_of(text, card), parse_index(text).card(card)
+    assert (found and replace(found, line=0)) == (whole and replace(whole, line=0))
 
 
 @pytest.fixture(params=[1, 2, 32], autouse=True, scope="module")

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onepen.memory.exam.names import alike, is_left, name_problems
-from onepen.memory.ids import id_from_title
+from onepen.memory.ids import id_from_title, same_but_case
 
 
 def kinds(*names: str, ending: str = ".md") -> list[tuple[str, str]]:
@@ -62,3 +62,11 @@ def test_a_name_that_onepen_makes_is_never_a_problem(title: str) -> None:
 def test_a_name_is_like_itself_in_any_case(name: str) -> None:
     assert alike(alike(name)) == alike(name)
     assert alike(name.upper().lower()) == alike(name.upper().lower().upper().lower())
+
+
+NAMES = st.text(st.sampled_from("aAkKsß.ıİΣσς\u212a"), max_size=3)
+
+
+@given(NAMES, st.lists(NAMES, max_size=6))
+def test_names_that_differ_in_case_only_are_found_at_one_look(name: str, names: list[str]) -> None:
+    assert same_but_case(name, names) == [one for one in names if one.casefold() == name.casefold()]

@@ -285,6 +285,27 @@ def test_an_attempt_whose_orchestrator_died_before_its_first_line_has_lost_nothi
         assert told & {"transcript_unreadable"} == found
 
 
+@pytest.mark.parametrize("written", ["", '{"v": 1, "kind": "pre'])
+def test_a_review_whose_orchestrator_died_before_its_first_line_has_lost_nothing(
+    written: str, make_service: MakeService, root: Path, task: TaskView
+) -> None:
+    folder = root / "staging" / task.task
+    judged = {"verdict": "accepted", "reviewer": "model:m", "bound": {"sha256": "a" * 64, "section": ""}}
+    by_model = json.dumps({"v": 1, "at": "", "event": "judged", "draft": f"{task.task}-1", "verdict": judged}) + "\n"
+    (folder / "1/review-1.jsonl").write_text(written)
+
+    def told() -> list[str]:
+        problems = make_service(script=[]).doctor().problems
+        return [p.path for p in problems if p.kind == "transcript_unreadable"]
+
+    assert told() == [], "nobody was asked"
+    with (folder / "run.jsonl").open("a") as journal:
+        journal.write(by_model)
+    assert told() == [f"staging/{task.task}/1/review-1.jsonl"], "somebody was, and what they said is gone"
+    (folder / "1/review-2.jsonl").write_text('{"v": 1, "kind": "prefix"}\n')
+    assert told() == [], "they were asked again"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_a_chat_that_may_not_be_read_is_told() -> None:
     with tempfile.TemporaryDirectory(prefix="onepen-test-") as made:
