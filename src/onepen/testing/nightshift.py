@@ -29,10 +29,11 @@ EACH = (USED["input"] * PRICE["input"] + USED["output"] * PRICE["output"]) / 1e6
 MOST = 0.2
 """More than a call may cost at the most: the whole prompt written to the cache, and the longest reply."""
 
+_DAY = "day_usd = 10000\nclient_day_usd = 10000\n"
+"""What the day may cost: not what ends a night."""
 _CONFIG = f"""
 [budget]
-day_usd = 10000
-
+{_DAY}
 [profiles.default.prices."claude-sonnet-5-5"]
 input = {PRICE["input"]}
 output = {PRICE["output"]}
@@ -74,7 +75,8 @@ class NightShift:
         config = home / ".config/onepen/config.toml"
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(_CONFIG)
-        return ("onepen init ws", f"onepen -C ws add client Acme --id {CLIENT}")
+        (home / "day.toml").write_text(f"\n[limits]\n{_DAY}")
+        return ("onepen init ws", "cat day.toml >>ws/onepen.toml", f"onepen -C ws add client Acme --id {CLIENT}")
 
     def run(self, *more: str) -> str:
         """The line that begins the batch; a budget has to be among `more`."""
