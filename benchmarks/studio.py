@@ -107,15 +107,13 @@ class Studio:
 
 
 @asynccontextmanager
-async def studio(
-    place: Path, *, at_once: int | None = None, url: str | None = None, there: bool = False
-) -> AsyncIterator[Studio]:
+async def studio(place: Path, *, at_once: int | None = None, url: str | None = None) -> AsyncIterator[Studio]:
     """A fresh copy of the example workspace in `place`, at work; `at_once` attempts side by side at most.
 
-    The model is a player in this process or, with `url`, whatever answers there. `there`: the copy was made before.
+    The model is a player in this process or, with `url`, whatever answers there.
     """
     player = Player()
-    workspace = place if there else fresh_copy(REPOSITORY / "examples" / "workspace", place)
+    workspace = fresh_copy(REPOSITORY / "examples" / "workspace", place)
     served = Served(player, PRICE)
     profiles = {} if url is None else {"default": Profile("default", url, Secret("none"), prices={MODEL: PRICE})}
     models = None if url is not None else lambda setup: lambda name, definition, client: served
