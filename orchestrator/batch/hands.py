@@ -111,6 +111,7 @@ class BatchHands:
             if dossier.state.phase in STOPPED:
                 dossier = dossier.happened(Resumed())
             (dossier,) = await self._driver.run((dossier,))
+            self._driver.over(dossier)
         except (PenLost, RecoveryNeeded):
             raise
         except (OnepenError, OSError) as e:

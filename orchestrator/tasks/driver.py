@@ -154,6 +154,10 @@ class Driver:
                 raise _first_of(several) from several
         return tuple(task.dossier for task in running)
 
+    def over(self, dossier: Dossier) -> None:
+        """Nobody will ask for this task again: what its drafts were examined by need not be kept."""
+        self._reviewer(dossier).over(dossier)
+
     async def _see_through(self, task: _Running) -> None:
         """The task to its end here, or, while another driver is at it, to the end that it comes to there."""
         at_work, id_ = self._workshop.at_work, task.dossier.task
