@@ -31,13 +31,10 @@ import anyio
 
 from onepen.orchestrator.batch.answer import BatchView
 from onepen.orchestrator.batch.request import BatchRequest, GoOn
-from onepen.orchestrator.compose import build_orchestrator
-from onepen.orchestrator.settings.models import Served
-from onepen.orchestrator.settings.setup import Setup
 
 from .processes import processor_seconds
 from .startup import REPOSITORY, interpreter, machine
-from .studio import INPUT, MODEL, PRICE, TURNS, Player, studio
+from .studio import INPUT, MODEL, TURNS, studio
 from .throughput import Load, beside, bottom
 
 SIZES = (200, 1_000, 5_000)
@@ -115,27 +112,18 @@ async def begun(place: Path, count: int, done: int, at_once: int) -> dict[str, o
         return meter.told(done)
 
 
-async def restarted(place: Path, started: float) -> dict[str, object]:
+async def restarted(place: Path, started: float, *, at_once: int) -> dict[str, object]:
     """Goes on with it in this new process until a new task has asked its model; `started` is when it was started."""
     imported = time.monotonic()
-    player = Player()
-
-    def models(setup: Setup) -> object:
-        return lambda name, definition, client: Served(player, PRICE)
-
-    async with build_orchestrator(place, models=models, setup=Setup()) as orchestrator:  # type: ignore[arg-type]
+    async with studio(place, at_once=at_once, there=True) as at:
         up = time.monotonic()
-        (view,) = orchestrator.service.batches().batches
+        (view,) = at.orchestrator.service.batches().batches
         listed = time.monotonic()
         async with anyio.create_task_group() as group:
-
-            async def go_on() -> None:
-                await orchestrator.service.batch_go_on(GoOn(view.batch, sample=1))
-
-            group.start_soon(go_on)
-            while not player.first:
+            group.start_soon(at.orchestrator.service.batch_go_on, GoOn(view.batch, sample=1))
+            while not at.player.first:
                 await anyio.sleep(0.001)
-        first = min(player.first.values())
+        first = min(at.player.first.values())
         return {
             "interpreter_s": round(imported - started, 3),
             "orchestrator_s": round(up - imported, 3),
@@ -152,7 +140,7 @@ def one(asked: Mapping[str, object]) -> dict[str, object]:
     if what == "begun":
         return anyio.run(partial(begun, place, **asked["given"]))  # type: ignore[arg-type]
     if what == "restarted":
-        return anyio.run(restarted, place, float(str(asked["started"])))
+        return anyio.run(partial(restarted, place, **asked["given"]), float(str(asked["started"])))  # type: ignore[arg-type]
     return anyio.run(ran, place, what, Load(**asked["given"]))  # type: ignore[arg-type]
 
 
@@ -210,7 +198,12 @@ def _restarted(folder: Path, count: int, at_once: int) -> dict[str, object]:
     place, done = folder / "restart", count * 9 // 10
     given = {"count": count, "done": done, "at_once": at_once}
     before = apart(what="begun", place=str(place), given=given)
-    return {"tasks": count, "done": done, "before": before, **apart(what="restarted", place=str(place))}
+    return {
+        "tasks": count,
+        "done": done,
+        "before": before,
+        **apart(what="restarted", place=str(place), given={"at_once": at_once}),
+    }
 
 
 def table(result: Mapping[str, object]) -> str:

@@ -107,13 +107,15 @@ class Studio:
 
 
 @asynccontextmanager
-async def studio(place: Path, *, at_once: int | None = None, url: str | None = None) -> AsyncIterator[Studio]:
+async def studio(
+    place: Path, *, at_once: int | None = None, url: str | None = None, there: bool = False
+) -> AsyncIterator[Studio]:
     """A fresh copy of the example workspace in `place`, at work; `at_once` attempts side by side at most.
 
-    The model is a player in this process or, with `url`, whatever answers there.
+    The model is a player in this process or, with `url`, whatever answers there. `there`: the copy was made before.
     """
     player = Player()
-    workspace = fresh_copy(REPOSITORY / "examples" / "workspace", place)
+    workspace = place if there else fresh_copy(REPOSITORY / "examples" / "workspace", place)
     served = Served(player, PRICE)
     profiles = {} if url is None else {"default": Profile("default", url, Secret("none"), prices={MODEL: PRICE})}
     models = None if url is not None else lambda setup: lambda name, definition, client: served

@@ -6,6 +6,7 @@ Windows line ends, a mention of the card outside its block), the whole is change
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from .index import Index, IndexedCard, parse_index
 
@@ -34,20 +35,32 @@ def block_of(text: str, card: str) -> IndexedCard | None:
 
 def _span(text: str, card: str) -> tuple[int, int] | None:
     """Where the card's block stands, or the last line if it has none; None if that can't be told for certain."""
-    if any(mark in text for mark in _HARD):
-        return None
-    folded = text.lower()
-    if len(folded) != len(text):
+    folded = _folded(text)
+    if folded is None:
         return None
     mentions = sorted({*_mentions(folded, f"{card}.md"), *_mentions(folded, f"{card}/")})
     if not mentions:
-        return None if _FOREIGN_LINK.search(text) else (text.rfind("\n", 0, -1) + 1, len(text))
+        return None if _has_foreign_link(text) else (text.rfind("\n", 0, -1) + 1, len(text))
     start = text.rfind("\n", 0, mentions[0]) + 1
     if not text.startswith("## [", start):
         return None
     following = _HEADING.search(text, text.find("\n", start) + 1 or len(text))
     end = following.start() if following else len(text)
     return (start, end) if mentions[-1] < end else None
+
+
+@lru_cache(maxsize=4)
+def _folded(text: str) -> str | None:
+    """The text in small letters, remembered since it is asked about many cards; None where nothing is certain in it."""
+    if any(mark in text for mark in _HARD):
+        return None
+    folded = text.lower()
+    return folded if len(folded) == len(text) else None
+
+
+@lru_cache(maxsize=4)
+def _has_foreign_link(text: str) -> bool:
+    return _FOREIGN_LINK.search(text) is not None
 
 
 def _mentions(text: str, name: str) -> Iterator[int]:

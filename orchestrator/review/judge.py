@@ -5,6 +5,7 @@ refused, can't be paid or fails is no opinion: a person decides then, and is tol
 `<attempt>/review-<k>.jsonl` as any conversation is, so that a verdict which was paid is not paid again.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
@@ -107,9 +108,15 @@ class _Unreadable:
 
 
 class Judge:
-    """Asks the reviewing model of a run; `say` gets a line for people now and then."""
+    """Asks the reviewing model of a run; `say` gets a line for people now and then.
 
-    def __init__(self, view: View, workshop: Workshop, say: Say) -> None:
+    `pinned` is what a task starts from where that is not what memory is at the moment: so prompts begin alike.
+    """
+
+    def __init__(
+        self, view: View, workshop: Workshop, say: Say, pinned: Callable[[Dossier], snapshot.Snapshot | None]
+    ) -> None:
+        self._pinned = pinned
         self._view = view
         self._workshop = workshop
         self._say = say
@@ -167,7 +174,7 @@ class Judge:
         )
 
     def _prefix(self, dossier: Dossier, definition: AgentDefinition, served: Served) -> Prefix:
-        taken = snapshot.take(self._view, dossier.space, tools=tool_tokens(tools()))
+        taken = self._pinned(dossier) or snapshot.take(self._view, dossier.space, tools=tool_tokens(tools()))
         known = tuple((name, text) for name, text in taken.files if name in _READ)
         system, name = (*system_blocks(known, definition), _RULES), served.model.name
         return Prefix(name, system, (VERDICT,), prefix_sha(name, system, (VERDICT,)), VERDICT.name)

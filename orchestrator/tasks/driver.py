@@ -285,7 +285,7 @@ class Driver:
         definition = appointed.definition
         served = self._models(appointed.model, definition, dossier.space.client)
         account = self._accounts(dossier, definition.id)
-        judge = Judge(self._view, self._workshop, self._say)
+        judge = Judge(self._view, self._workshop, self._say, self._pinned)
         try:
             return await judge.opinion(dossier, draft.attempt, examined, appointed, served, account)
         except OverBudget as e:
