@@ -77,6 +77,7 @@ def read_beneath(root: Path, relative: str, *, max_bytes: int, one_link: bool = 
             data = _read_all(fd, relative, max_bytes)
             if one_link:
                 _check_still_there(top, relative, found)
+                _check_name_was_kept(fd, relative)
             return data
         finally:
             os.close(fd)
@@ -161,6 +162,19 @@ def _check_still_there(top: int, relative: str, read: os.stat_result) -> None:
             raise UnsafeFile("changing", relative, "is being exchanged while it is read")
     finally:
         os.close(fd)
+
+
+def _check_name_was_kept(fd: int, relative: str) -> None:
+    """Between two looks a name can go and come back, so that each of them finds the one link of somebody's file. The
+    kernel knows better: a name that was taken away since the descriptor was opened is never that descriptor's again
+    (d_path, as /proc tells it). So the one link that was counted meanwhile was ours.
+    """
+    try:
+        path = os.readlink(b"/proc/self/fd/%d" % fd)  # noqa: PTH115 - bytes: a name need not be UTF-8
+    except OSError:
+        return  # no /proc here: what the two looks say has to do
+    if not path.endswith(b"/" + os.fsencode(relative.rpartition("/")[2])):
+        raise UnsafeFile("changing", relative, "is being exchanged while it is read")
 
 
 def _check_relative(relative: str) -> None:

@@ -202,3 +202,21 @@ def test_a_path_leads_straight_unless_a_part_of_it_is_a_link(tmp_path: Path) -> 
     assert leads_straight(real / "folder/link") is False
     assert leads_straight(real / "folder/loose") is False
     assert leads_straight(real / "folder/none") is None
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no /proc here")
+def test_a_name_that_went_and_came_back_is_not_the_one_that_was_opened(tmp_path: Path) -> None:
+    """So of a link to somebody's file two looks may each see the one name, and neither is ours."""
+    theirs, ours = tmp_path / "MEMORY.md", tmp_path / "x (deleted).md"
+    theirs.write_text("MEMORY-77\n")
+    ours.hardlink_to(theirs)
+    fd = os.open(ours, os.O_RDONLY)
+    try:
+        guard._check_name_was_kept(fd, ours.name)
+        ours.unlink()
+        ours.hardlink_to(theirs)
+        assert os.path.samestat(os.fstat(fd), ours.stat())
+        with pytest.raises(UnsafeFile, match="is being exchanged"):
+            guard._check_name_was_kept(fd, ours.name)
+    finally:
+        os.close(fd)
