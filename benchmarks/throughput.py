@@ -112,6 +112,7 @@ def _assigned(at: Studio, number: int, place: Path) -> Assignment:
     workspace = at.orchestrator.service.workspace
     task, space = TaskId(f"bare{number}"), workspace.house
     folder = space.staging(task)
+    files.make_folder(folder / "inputs", within=workspace.root)
     files.create_exclusive(folder / "inputs" / INPUT.name, INPUT.read_bytes())
     agent = parse_definition(AgentId("writer"), (workspace.root / "agents" / "writer.md").read_text())
     inputs = (INPUT.name,)
