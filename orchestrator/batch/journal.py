@@ -6,9 +6,7 @@ since the task's own journal says so: such a line waits for no sync, and is foun
 """
 
 import json
-import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cache
@@ -20,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from ...memory.clock import Clock
 from ...memory.problem import Problem
 from ...memory.wording import in_words, key_of
-from ..premises import append_aside, append_line
+from ..premises import append_line
 from .events import Event
 
 VERSION = 1
@@ -52,12 +50,6 @@ class BatchJournal:
         append_line(self.path, line_of(entry), sync=sync)
         return entry
 
-    async def append_aside(self, event: Event) -> Entry:
-        """The same, without keeping others waiting."""
-        entry = self._entry(event)
-        await append_aside(self.path, line_of(entry))
-        return entry
-
     def read(self) -> tuple[tuple[Entry, ...], tuple[Problem, ...]]:
         """Everything in the journal, and what of it can't be read; a missing file is an empty one."""
         try:
@@ -65,13 +57,6 @@ class BatchJournal:
         except FileNotFoundError:
             return (), ()
         return parse(text, self.shown)
-
-    def size(self) -> int:
-        """How long the file is: more than before when somebody has added to it."""
-        try:
-            return os.lstat(self.path).st_size
-        except OSError:
-            return 0
 
     def _entry(self, event: Event) -> Entry:
         return Entry(self._clock.now().isoformat(timespec="milliseconds"), event)
@@ -133,7 +118,3 @@ def seconds_between(begin: str, end: str) -> float:
         return max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds())
     except (ValueError, TypeError):
         return 0.0
-
-
-def events_of(entries: tuple[Entry, ...]) -> Iterator[Event]:
-    return (entry.event for entry in entries)

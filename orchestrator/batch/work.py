@@ -11,7 +11,7 @@ from ...memory.ids import AgentId, CardId, ClientId, TaskId
 from ...memory.workspace import Space
 from ...staging.folder import TaskSheet
 from ...subagents.definition import AgentDefinition
-from ..amounts import lasting, money
+from ..amounts import money
 from ..commit import Scribe
 from ..errors import BadRequest, BatchAtWork
 from ..gateway.account import Allowance, Amount
@@ -26,7 +26,6 @@ from ..tasks.work import RESEARCHER, Work
 from .answer import BatchPlan, BatchView
 from .conclusion import conclude, write_report
 from .dossier import BatchDossier, check_inputs, open_batch
-from .estimate import from_pilot
 from .events import Retried, RunStarted, TaskOver
 from .folder import BatchFolder
 from .ground import WorkspaceGround
@@ -35,7 +34,6 @@ from .happening import Launch, OnHappening, Over, Standing, Word
 from .item import Item
 from .known import done_before
 from .notify import line_of, notify
-from .outcome import OVER
 from .pinned import PinnedContext
 from .plan import Bounds
 from .preparing import Prepared, prepare, store
@@ -230,10 +228,9 @@ class BatchWork(Work):
             self._workshop.allowances.pop(spec.batch, None)
             running.done.set()
         unheard = self._result((), scribe, {}, tuple(driver.notices)).notices
-        more = self._extrapolated(batch, bounds.concurrency) if end.why == "sample" else ()
         view = replace(
             self._view_now(batch),
-            told=(*late, *unheard, *notices, *more),
+            told=(*late, *unheard, *notices),
             interrupted=end.why == "stopped",
             undone=end.why == "finished" and not state.done,
         )
@@ -247,17 +244,6 @@ class BatchWork(Work):
         if not usd:
             return ()
         return (f"replies that came too late cost {money(usd)}; they are used if the batch is resumed",)
-
-    def _extrapolated(self, batch: BatchDossier, concurrency: int) -> tuple[str, ...]:
-        """What the rest would take, by what the pilot took."""
-        over = [facts for facts in batch.state.tasks.values() if facts.ended_at and facts.place in OVER]
-        left = batch.state.counts.pending
-        if not over or not left:
-            return ()
-        found = from_pilot([one.cost_usd for one in over], [one.seconds for one in over], left, concurrency)
-        cost = "" if found.cost is None else f"{money(found.cost.least)} to {money(found.cost.most)} and "
-        time = "" if found.seconds is None else f"{lasting(found.seconds.least)} to {lasting(found.seconds.most)}"
-        return (f"the other {left:,} tasks would take {cost}{time}, by the {len(over)} that ran",)
 
     def _driver(self, batch: BatchDossier, scribe: Scribe, outbox: "Outbox | None", pinned: PinnedContext) -> Driver:
         def models(name: str, definition: AgentDefinition, client: ClientId | None) -> Served:
