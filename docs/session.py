@@ -21,7 +21,7 @@ TASK = re.compile(r"\b[a-z][0-9a-z]{7}(?=(?:-\d+)? +(?:researcher|writer|waiting
 VARYING: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
     (re.compile(r"\bc(\d+)-[0-9a-z]{6}\b"), r"c\1-MACHINE"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "DAY"),
+    (re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)"), "DAY"),
     (re.compile(r"T?\d\d:\d\d(:\d\d)?([+-]\d\d:\d\d)?"), "TIME"),
     (re.compile(r"\d+(\.\d+)? s\b"), "SECONDS"),
     (re.compile(r"user:[\w.-]+"), "user:NAME"),

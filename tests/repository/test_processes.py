@@ -27,7 +27,8 @@ def running(code: str) -> Iterator[int]:
 
 def test_memory_counts_that_nobody_shares() -> None:
     with running("pass") as bare, running(f"x = bytearray(b'x') * {50 * MEBIBYTE}") as large:
-        assert 50 <= (private_bytes(large) - private_bytes(bare)) / MEBIBYTE < 60
+        # One bare interpreter is never quite as large as another.
+        assert 49 <= (private_bytes(large) - private_bytes(bare)) / MEBIBYTE < 60
 
 
 def test_what_a_child_shares_with_its_parent_is_nobodys_own() -> None:

@@ -49,6 +49,7 @@ def test_the_shell_stays_where_the_page_went(session: ModuleType) -> None:
         ("ab1cdef2  researcher  in_review\nNext: onepen show ab1cdef2-1\n",
          "xk9mnop3  researcher  in_review\nNext: onepen show xk9mnop3-1\n"),
         ("committed as c1-abcdef\n  memory/2026-11-30.md\n", "committed as c1-zzzzzz\n  memory/2027-01-02.md\n"),
+        ("commit: c2-abcdef  2026-11-30T23:59:01+00:00\n", "commit: c2-zzzzzz  2026-12-01T00:01:44+00:00\n"),
         ("one\n…\nfour\n", "one\ntwo\nthree\nfour\n"),
         ("…\n", ""),
     ],
