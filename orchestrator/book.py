@@ -7,6 +7,8 @@ can't know reads the files of the months in which it may have been booked, and n
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
 
 from ..memory.workspace import Space
 from .premises import Lines, append_line
@@ -34,7 +36,15 @@ def record(space: Space, booked: Iterable[Booking], now: datetime) -> None:
 
 def lines_of(space: Space, booked: Iterable[Booking], now: datetime) -> Lines:
     """The lines of bookings, each with its file: that of the month in which the response came."""
-    return tuple((place(space, time_of(one, now)), booking_line(space, one, now)) for one in booked)
+    files: dict[tuple[int, int], Path] = {}
+    lines: list[tuple[Path, str]] = []
+    for one in booked:
+        at = time_of(one, now)
+        month = at.year, at.month
+        if month not in files:
+            files[month] = place(space, at)
+        lines.append((files[month], booking_line(space, one, now)))
+    return tuple(lines)
 
 
 def months_since(since: str) -> Callable[[str], bool]:
@@ -42,11 +52,17 @@ def months_since(since: str) -> Callable[[str], bool]:
 
     Two days are allowed for clocks and time zones of other machines.
     """
-    try:
-        first = f"usage-{datetime.fromisoformat(since) - timedelta(days=2):%Y-%m}.jsonl"
-    except ValueError:
-        return lambda name: True
+    first = _first_month(since)
     return lambda name: name >= first
+
+
+@lru_cache(maxsize=64)
+def _first_month(since: str) -> str:
+    """The name of the first file that may hold it; "" for all."""
+    try:
+        return f"usage-{datetime.fromisoformat(since) - timedelta(days=2):%Y-%m}.jsonl"
+    except ValueError:
+        return ""
 
 
 def _marks(booking: Booking) -> tuple[bytes, ...]:

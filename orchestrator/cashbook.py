@@ -1,42 +1,51 @@
 """The bookings of a space for who asks again and again: of a month's file that has grown only what is new is read.
 
 What is kept is where each task's lines stand, not the lines: a year of bookings is cheap to know. A file that was
-replaced or cut (git does both) is read anew.
+replaced, cut or edited (git and people do) is read anew. A look at a file that is as it was found takes its status only:
+the bookings of the few tasks that were asked for last are remembered as long as its stamp speaks for them.
 """
 
 import os
 import re
+import time
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from pathlib import Path
 
 from ..memory.exam.records import is_record
 from ..memory.guard import UnsafeFile, open_beneath
-from ..memory.links import LinkLeadsOut
+from ..memory.links import LinkLeadsOut, look
+from ..memory.stamp import Stamp, settled, stamp_of
 from ..memory.workspace import Space
 from .book import lines_of, months_since
 from .gateway.account import Amount
-from .premises import Lines, append_in_turn, own
+from .premises import Lines, append_in_turn
 from .results import UsageTotals
-from .usage import Booking, Key, month_names, parse_bookings, total
+from .usage import Booking, Key, names_in, parse_bookings, total
 
 _TAIL = 256
+_MOST_TASKS = 256
 _TASK = re.compile(rb'"task": "([^"\\]+)", "attempt": ')
 
 
 @dataclass
 class _Month:
-    """What is known of one file: for each task, where its lines begin and how long they are, in turn."""
+    """What is known of one file: for each task, where its lines begin and how long they are, in turn.
 
-    inode: int = 0
+    `stamp` is the file's as it was last read, and `remembered` are bookings as that file tells them: of few tasks.
+    """
+
+    stamp: Stamp = ()
     size: int = 0
     tail: bytes = b""
     places: dict[bytes, "array[int]"] = field(default_factory=dict)
+    remembered: dict[str, tuple[Booking, ...]] = field(default_factory=dict)
 
-    def forget(self, inode: int = 0) -> None:
-        self.inode, self.size, self.tail, self.places = inode, 0, b"", {}
+    def forget(self) -> None:
+        self.stamp, self.size, self.tail, self.places, self.remembered = (), 0, b"", {}, {}
 
     def take(self, data: bytes) -> None:
         """The file goes on with these lines."""
@@ -50,6 +59,36 @@ class _Month:
         self.size += len(data)
         self.tail = (self.tail + data)[-_TAIL:]
 
+    def read_on(self, fd: int, now: Stamp) -> None:
+        """Takes in what the file has that isn't known of it yet; all of it, where it is not the file that was read."""
+        if not self._goes_on(fd, now):
+            self.forget()
+        if now != self.stamp:
+            self.remembered.clear()
+        self.stamp = now
+        if now[1] > self.size:
+            data = _from(fd, self.size)
+            end = data.rfind(b"\n") + 1
+            self.take(data if is_record(data[end:].decode(errors="replace")) else data[:end])
+
+    def _goes_on(self, fd: int, now: Stamp) -> bool:
+        """Whether the file is the one that was read, and at most longer: what else was written may stand anywhere."""
+        if now[:1] != self.stamp[:1] or (now[1] <= self.stamp[1] and now != self.stamp):
+            return False
+        return os.pread(fd, len(self.tail), self.size - len(self.tail)) == self.tail
+
+    def remember(self, task: str, found: tuple[Booking, ...], moment: int) -> None:
+        """Keeps what a look that began at `moment` found, if the stamp will tell when it holds no more."""
+        if settled(self.stamp, moment):
+            if len(self.remembered) >= _MOST_TASKS:
+                self.remembered.clear()
+            self.remembered[task] = found
+
+    def lines(self, fd: int, task: str) -> Iterator[bytes]:
+        """The task's lines as they stand in the file."""
+        numbers = iter(self.places.get(task.encode(), ()))
+        return (os.pread(fd, length, begin) for begin, length in zip(numbers, numbers, strict=True))
+
 
 class Cashbook:
     """The bookings of tasks of one space, known between two looks.
@@ -60,6 +99,7 @@ class Cashbook:
     def __init__(self, space: Space) -> None:
         self._space = space
         self._months: dict[str, _Month] = {}
+        self._listed: tuple[Stamp, tuple[str, ...]] = (), ()
 
     async def add(self, booked: Sequence[Booking], now: datetime, since: str = "") -> None:
         """Adds the lines, synced when this returns, of those whose keys are not there."""
@@ -75,9 +115,9 @@ class Cashbook:
     def of_task(self, task: str, since: str = "") -> Sequence[Booking]:
         """What was booked for a task so far, its reviews included; each once, as its first line tells it."""
         found: dict[Key, Booking] = {}
-        wanted = months_since(since)
-        for name in filter(wanted, month_names(self._space)):
-            for booking in self._looked_up(name, task):
+        logs, names = self._files()
+        for name in filter(months_since(since), names):
+            for booking in self._looked_up(logs, name, task):
                 found.setdefault(booking.key, booking)
         return tuple(found.values())
 
@@ -94,39 +134,51 @@ class Cashbook:
     def _keys(self, task: str, since: str) -> set[Key]:
         return {booking.key for booking in self.of_task(task, since)}
 
-    def _looked_up(self, name: str, task: str) -> Iterator[Booking]:
+    def _files(self) -> tuple[str, tuple[str, ...]]:
+        """Where the files lie, and their names; none where logs/ leads away."""
+        moment = time.time_ns()
+        try:
+            logs, found = look(self._space.root, self._space.path("logs"))
+        except LinkLeadsOut:
+            return "", ()
+        now = () if found is None else stamp_of(found)
+        if not now or now != self._listed[0]:
+            known = now if now and settled(now, moment) else ()
+            self._listed = known, names_in(Path(logs))
+        return logs, self._listed[1]
+
+    def _looked_up(self, logs: str, name: str, task: str) -> Sequence[Booking]:
         """The bookings of a task in one file, as the file is now."""
         month = self._months.setdefault(name, _Month())
+        if (known := month.remembered.get(task)) is not None and _is_as(f"{logs}/{name}", month.stamp):
+            return known
+        moment = time.time_ns()
         try:
-            fd = open_beneath(own(self._space, "logs"), name)
-        except (UnsafeFile, LinkLeadsOut):
+            fd = open_beneath(Path(logs), name)
+        except UnsafeFile:
             month.forget()
-            return
-        with os.fdopen(fd, "rb") as file:
-            _read_on(month, fd)
-            places = month.places.get(task.encode(), ())
-            lines = [os.pread(file.fileno(), length, begin) for begin, length in _pairs(places)]
-        yield from (booking for booking in _parsed(b"\n".join(lines)) if booking.task == task)
+            return ()
+        try:
+            month.read_on(fd, stamp_of(os.fstat(fd)))
+            found = tuple(one for line in month.lines(fd, task) for one in _parsed(line) if one.task == task)
+        finally:
+            os.close(fd)
+        month.remember(task, found, moment)
+        return found
 
 
-@lru_cache(maxsize=256)
-def _parsed(lines: bytes) -> tuple[Booking, ...]:
-    """The bookings in lines; remembered, since a task's are asked for several times while it is at work."""
-    return tuple(booking for booking, _ in parse_bookings(lines))
+def _is_as(path: str, stamp: Stamp) -> bool:
+    """Whether a path leads, through no link, to the file with this stamp."""
+    try:
+        return stamp_of(os.lstat(path)) == stamp
+    except OSError:
+        return False
 
 
-def _read_on(month: _Month, fd: int) -> None:
-    """Takes in what the file has that isn't known of it yet."""
-    status = os.fstat(fd)
-    same = status.st_ino == month.inode and status.st_size >= month.size
-    same = same and os.pread(fd, len(month.tail), month.size - len(month.tail)) == month.tail
-    if not same:
-        month.forget(status.st_ino)
-    if status.st_size == month.size:
-        return
-    data = _from(fd, month.size)
-    end = data.rfind(b"\n") + 1
-    month.take(data if is_record(data[end:].decode(errors="replace")) else data[:end])
+@lru_cache(maxsize=2048)
+def _parsed(line: bytes) -> tuple[Booking, ...]:
+    """The booking in a line, if there is one; a task's are asked for several times while it is at work."""
+    return tuple(booking for booking, _ in parse_bookings(line))
 
 
 def _from(fd: int, begin: int) -> bytes:
@@ -136,8 +188,3 @@ def _from(fd: int, begin: int) -> bytes:
         pieces.append(piece)
         begin += len(piece)
     return b"".join(pieces)
-
-
-def _pairs(places: Iterable[int]) -> Iterator[tuple[int, int]]:
-    numbers = iter(places)
-    return zip(numbers, numbers, strict=True)

@@ -86,7 +86,7 @@ def booking_line(space: Space, booking: Booking, now: datetime) -> str:
         "v": VERSION,
         "time": time_of(booking, now).isoformat(timespec="seconds"),
         "client": space.client,
-        **json.loads(key_json(booking)),
+        **_key_dict(booking),
         "agent": booking.agent,
         "model": booking.model,
         "input": booking.usage.input,
@@ -112,6 +112,10 @@ def time_of(booking: Booking, now: datetime) -> datetime:
 
 def key_json(booking: Booking) -> str:
     """The key as it stands in a line, right before the agent."""
+    return json.dumps(_key_dict(booking))
+
+
+def _key_dict(booking: Booking) -> dict[str, object]:
     key: dict[str, object] = {"task": booking.task, "attempt": booking.attempt}
     if booking.role or booking.k:
         key |= {"role": booking.role, "k": booking.k}
@@ -119,7 +123,7 @@ def key_json(booking: Booking) -> str:
         key |= {"chat": booking.chat, "turn": booking.turn}
     if booking.call:
         key |= {"call": booking.call}
-    return json.dumps(key)
+    return key
 
 
 def place(space: Space, now: datetime) -> Path:
@@ -199,10 +203,18 @@ def bookings_on(space: Space, day: date) -> Iterator[Booking]:
 def month_names(space: Space) -> tuple[str, ...]:
     """The names of a space's files of bookings, oldest first; none where logs/ leads away."""
     try:
-        names = os.listdir(own(space, "logs"))  # noqa: PTH208
-        return tuple(sorted(name for name in names if _NAME.fullmatch(name)))
-    except (LinkLeadsOut, FileNotFoundError, NotADirectoryError):
+        return names_in(own(space, "logs"))
+    except LinkLeadsOut:
         return ()
+
+
+def names_in(logs: Path) -> tuple[str, ...]:
+    """The names of the files of bookings in a folder, oldest first; none where there is no folder."""
+    try:
+        names = os.listdir(logs)  # noqa: PTH208
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    return tuple(sorted(name for name in names if _NAME.fullmatch(name)))
 
 
 def months(space: Space, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[str, bytes]]:

@@ -1,9 +1,8 @@
 """What reconciling last saw of the shelves, so that a pen reads again only what changed since.
 
-A card is taken to be as it was when inode, size and both times of its file are. The kernel stamps files by a clock that
-ticks, so a file that changed about when it was looked at could change once more and look the same: such a one is read
-again the next time, and so is whatever is no plain file. An index is known by its content, since the pen itself writes
-it with every card.
+A card is taken to be as it was when inode, size and both times of its file are, and the clock can tell (memory/stamp.py
+says why). Any other is read again the next time, and so is whatever is no plain file. An index is known by its content,
+since the pen itself writes it with every card.
 
 It is kept in `.onepen/cache/looked` from one pen to the next, and says of itself what it holds for: an index of this
 content agreed with cards of these stamps. So one that is old, lost or damaged costs a look at every card, and no more.
@@ -21,15 +20,11 @@ from ..files import Disk, make_folder, replace, sha256
 from ..guard import UnsafeFile, read_beneath
 from ..links import LinkLeadsOut, resolve
 from ..room import ROOM
+from ..stamp import Stamp, settled, stamp_of
 from ..view import read_file
 from ..workspace import SHELVES, Space
 from .record import FileChange, Rewrite
 
-_TICK = 20_000_000  # nanoseconds; the slowest kernels tick a hundred times a second
-_COARSE = 2_500_000_000  # some file systems keep whole or even seconds
-
-Stamp = tuple[int, ...]
-"""Inode, size and both times of a file."""
 _Kept = tuple[dict[str, Stamp], dict[str, str | None]]
 CACHE = f"{ROOM}/cache/looked"
 _VERSION = 1
@@ -158,8 +153,5 @@ def _write(root: Path, known: _Kept, disk: Disk) -> None:
 def _stamp(entry: "os.DirEntry[str]", moment: int) -> Stamp | None:
     if not entry.is_file(follow_symlinks=False):
         return None
-    found = entry.stat(follow_symlinks=False)
-    for at in (found.st_mtime_ns, found.st_ctime_ns):
-        if at >= moment - (_TICK if at % 10_000_000 else _COARSE):
-            return None
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    now = stamp_of(entry.stat(follow_symlinks=False))
+    return now if settled(now, moment) else None

@@ -1,5 +1,8 @@
 """Bookings that are followed are those of the files, whatever happens to the files."""
 
+import os
+import sys
+import time
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,6 +41,23 @@ def log(space: Space, month: str = "2026-11") -> Path:
     return space.root / f"logs/usage-{month}.jsonl"
 
 
+def remembered(cashbook: Cashbook, *tasks: str) -> None:
+    """Looks once more, when a change of the files is sure to show in their stamps."""
+    time.sleep(0.05)
+    for task in tasks or ("t1",):
+        cashbook.of_task(task)
+
+
+def heard(work: Callable[[], object]) -> set[str]:
+    """What the interpreter is asked to do meanwhile, in the words of its audit events."""
+    events: set[str] = set()
+    hearing = [True]
+    sys.addaudithook(lambda event, _: events.add(event) if hearing else None)
+    work()
+    hearing.clear()
+    return events
+
+
 def test_what_others_book_is_seen_at_the_next_look(space: Space) -> None:
     followed = Cashbook(space)
     assert followed.of_task("t1") == ()
@@ -60,12 +80,18 @@ def test_an_attempt_is_booked_once_whoever_booked_it(space: Space) -> None:
     assert not log(space, "2026-12").exists()
 
 
-@pytest.mark.parametrize("way", ["another file", "cut", "cut and grown", "rewritten", "taken away"])
-def test_a_file_that_was_replaced_or_cut_is_read_anew(space: Space, way: str) -> None:
+WAYS = ["another file", "cut", "cut and grown", "rewritten", "edited", "another task's", "taken away", "a link"]
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_that_was_replaced_cut_or_edited_is_read_anew(space: Space, way: str, later: bool) -> None:
     followed = Cashbook(space)
     for attempt in (1, 2):
         add(followed, booking(attempt=attempt))
     assert len(followed.of_task("t1")) == 2
+    if later:
+        remembered(followed)
     first, second = log(space).read_text().splitlines(keepends=True)
     match way:
         case "another file":
@@ -74,13 +100,52 @@ def test_a_file_that_was_replaced_or_cut_is_read_anew(space: Space, way: str) ->
         case "cut":
             log(space).write_text(first)
         case "cut and grown":
-            log(space).write_text(second + first.replace('"attempt": 1', '"attempt": 3') * 2)
+            log(space).write_text(first.replace('"attempt": 1', '"attempt": 333') * 2 + second)
         case "rewritten":
             log(space).write_text(second + first.replace('"attempt": 1', '"attempt": 7'))
+        case "edited":
+            log(space).write_text(first.replace('"cost_usd": 0.25', '"cost_usd": 0.75') + second)
+        case "another task's":
+            log(space).write_text(first.replace('"task": "t1"', '"task": "t2"') + second)
         case "taken away":
             log(space).unlink()
-    there = totals(space)["t1"] if way != "taken away" else total(())
+        case "a link":
+            log(space).rename(space.root / "elsewhere")
+            log(space).symlink_to(space.root / "elsewhere")
+    there = totals(space).get("t1", total(()))
     assert total(followed.of_task("t1")) == there
+    if later:
+        assert total(followed.of_task("t2")) == totals(space).get("t2", total(()))
+    add(followed, booking("t3"), DECEMBER)
+    assert total(followed.of_task("t1")) == there
+
+
+def test_a_month_that_begins_and_a_folder_that_becomes_a_link_are_seen(space: Space, tmp_path: Path) -> None:
+    followed = Cashbook(space)
+    add(followed, booking())
+    remembered(followed)
+    book(space, booking(attempt=2), DECEMBER)
+    assert followed.of_task("t1") == (booking(), booking(attempt=2))
+    remembered(followed)
+    elsewhere = tmp_path.with_name(f"{tmp_path.name}-elsewhere")
+    (tmp_path / "logs").rename(elsewhere)
+    (tmp_path / "logs").symlink_to(elsewhere)
+    assert followed.of_task("t1") == ()
+    (tmp_path / "logs").unlink()
+    elsewhere.rename(tmp_path / "logs")
+    assert followed.of_task("t1") == (booking(), booking(attempt=2))
+
+
+def test_a_look_at_what_is_as_it_was_opens_nothing(space: Space) -> None:
+    followed = Cashbook(space)
+    add(followed, booking())
+    add(followed, booking("t2"), DECEMBER)
+    remembered(followed, "t1", "t2")
+    assert "open" not in heard(lambda: followed.of_task("t1") + followed.of_task("t2"))
+    tomorrow = time.time() + 86_400
+    os.utime(log(space), (tomorrow, tomorrow))
+    followed.of_task("t1")
+    assert "open" in heard(lambda: followed.of_task("t1")), "what was written a moment ago may be written again"
 
 
 def test_a_line_that_a_merge_doubled_counts_once_and_a_torn_one_not_at_all(space: Space) -> None:
