@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from math import inf
 
 WINDOW_SECONDS = 60.0
+TOGETHER_SECONDS = 1.0
+"""Ends without a crash that are no further apart are counted together, and leave the window with the first of them."""
 CRASHES = 8
 """So many crashes within the window, of at least `TASKS` tasks and more than half of all ends, make a pause."""
 TASKS = 3
@@ -19,11 +21,12 @@ LONGEST_PAUSE = 300.0
 
 @dataclass(frozen=True)
 class End:
-    """An attempt that ended: when, of which task, and whether its worker crashed."""
+    """An attempt that ended: when, of which task, and whether its worker crashed; or `times` that did not, from then."""
 
     at: float
     task: str
     crashed: bool
+    times: int = 1
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,7 @@ class Restarts:
             return Restarts()
         if self.pause:
             return self._paused(now, self.pause * 2) if task == self.trial else self
-        ends = (*(end for end in self.ends if end.at > now - WINDOW_SECONDS), End(now, task, crashed))
-        after = replace(self, ends=ends)
+        after = replace(self, ends=_joined(self.ends, End(now, task, crashed)))
         return after._paused(now, FIRST_PAUSE) if after._pile_up() else after
 
     @property
@@ -66,9 +68,21 @@ class Restarts:
         return sum(end.crashed for end in self.ends)
 
     def _pile_up(self) -> bool:
+        if self.crashes < CRASHES:
+            return False
         tasks = {end.task for end in self.ends if end.crashed}
-        return self.crashes >= CRASHES and len(tasks) >= TASKS and self.crashes * 2 > len(self.ends)
+        return len(tasks) >= TASKS and self.crashes * 2 > sum(end.times for end in self.ends)
 
     def _paused(self, now: float, seconds: float) -> "Restarts":
         pause = min(seconds, LONGEST_PAUSE)
         return replace(self, pause=pause, until=now + pause, trial="")
+
+
+def _joined(ends: tuple[End, ...], end: End) -> tuple[End, ...]:
+    """Those of the window with one more; thousands that end without a crash are no more than its seconds."""
+    if ends and ends[0].at <= end.at - WINDOW_SECONDS:
+        ends = tuple(one for one in ends if one.at > end.at - WINDOW_SECONDS)
+    last = ends[-1] if ends else end
+    if not ends or last.crashed or end.crashed or end.at - last.at > TOGETHER_SECONDS:
+        return (*ends, end)
+    return (*ends[:-1], replace(last, times=last.times + 1))

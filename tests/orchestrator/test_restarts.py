@@ -50,6 +50,17 @@ def test_some_crashes_make_none(state: Restarts) -> None:
     assert state.wait(WINDOW_SECONDS + 1) == 0.0
 
 
+def test_thousands_that_end_well_are_counted_and_are_no_more_than_the_seconds_of_the_window() -> None:
+    state = Restarts()
+    for n in range(6_000):
+        state = state.ended(f"w{n}", n / 50, crashed=False)
+    assert len(state.ends) <= WINDOW_SECONDS
+    assert sum(end.times for end in state.ends) == pytest.approx(50 * WINDOW_SECONDS, rel=0.02)
+    assert crashed(state, *(f"t{n}" for n in range(2_000)), at=120.0).wait(120.0) == 0.0, "no more than half"
+    assert crashed(state, *(f"t{n}" for n in range(3_100)), at=120.0).wait(120.0) == FIRST_PAUSE
+    assert crashed(state, *MANY, at=119.0 + WINDOW_SECONDS + 1).wait(180.0) == FIRST_PAUSE, "all that is long ago"
+
+
 def test_after_the_pause_one_attempt_is_let_through_and_decides() -> None:
     paused = crashed(Restarts(), *MANY)
     trial = paused.begun("t9")
