@@ -7,12 +7,13 @@ so that only `tools` may believe it, after validation.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain, count
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from ..memory.tokens import estimate
 from .errors import SubagentFault
 
 _UNSENDABLE = re.compile(r"[^A-Za-z0-9_-]")
@@ -69,6 +70,11 @@ class Message:
     def text(self) -> str:
         """All words of the message, joined by line ends."""
         return "\n".join(block.text for block in self.content if isinstance(block, Text))
+
+    @cached_property
+    def tokens(self) -> int:
+        """About how many tokens it has, weighed once: a conversation sends it again with each call."""
+        return estimate(str(message_dict(self)))
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:

@@ -13,7 +13,6 @@ from typing import Literal
 
 from ...memory.ids import ClientId
 from ...memory.tokens import estimate
-from ...subagents.messages import message_dict
 from ...subagents.model import ModelRequest, ToolSpec, Usage
 from ..errors import OrchestratorFault
 from .account import Account, Allowance, Amount
@@ -231,7 +230,7 @@ def most(request: ModelRequest, price: Price | None) -> Amount:
 def prompt_tokens(request: ModelRequest) -> int:
     """About how many tokens a request's prompt has."""
     before = sum(map(_remembered, request.system)) + sum(map(_of_tool, request.tools))
-    return before + sum(estimate(str(message_dict(message))) for message in request.messages)
+    return before + sum(message.tokens for message in request.messages)
 
 
 def cost(usage: Usage, price: Price | None) -> float | None:

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onepen.memory.tokens import estimate
 from onepen.subagents.messages import (
     BadMessage,
     Block,
@@ -85,3 +88,12 @@ def test_what_a_message_says() -> None:
     message = assistant(Text("a"), ToolUse("1", "search", {}), Text("b"))
     assert message.text == "a\nb"
     assert [use.name for use in message.tool_uses] == ["search"]
+
+
+@given(st.lists(blocks, max_size=3))
+def test_a_message_that_was_weighed_is_the_one_that_it_was(content: list[Block]) -> None:
+    message, same = user(*content), user(*content)
+    assert message.tokens == estimate(str(message_dict(message)))
+    assert message == same and repr(message) == repr(same)
+    more = replace(message, content=(*content, Text("and more words")))
+    assert more.tokens == estimate(str(message_dict(more))) > message.tokens
