@@ -53,10 +53,9 @@ class _Talk:
     """A conversation as it grows, with the tokens of its layers."""
 
     def __init__(self, first: Line) -> None:
-        system, tools = first.get("system"), first.get("tools")
-        texts = tuple(map(str, system)) if isinstance(system, list) else ()
-        self._layers = dict(_prefix_layers(texts, json.dumps(tools, sort_keys=True)))
-        self._parts: list[tuple[str, object]] = [(TOOLS, tools), *((layer_of(text), text) for text in texts)]
+        layers, parts = _begun(_Same(first))
+        self._layers = dict(layers)
+        self._parts: list[tuple[str, object]] = [*parts]
         self._readers: set[str] = set()
         self._before: Sent | None = None
 
@@ -104,13 +103,28 @@ class _Talk:
                 return "C", estimate(str(raw))
 
 
+class _Same:
+    """A line that is known again by being itself, since it is too long to be compared with others."""
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.line is self.line
+
+    def __hash__(self) -> int:
+        return id(self.line)
+
+
 @lru_cache(maxsize=16)
-def _prefix_layers(system: tuple[str, ...], tools: str) -> Mapping[str, int]:
-    """Estimated tokens of what stands before a conversation; many have the same."""
-    found = {"B": estimate(tools)}
-    for text in system:
-        found[layer_of(text)] = found.get(layer_of(text), 0) + estimate(text)
-    return found
+def _begun(first: _Same) -> tuple[Mapping[str, int], Sequence[tuple[str, object]]]:
+    """Estimated tokens of the layers, and the parts, of what stands before a conversation; many begin with one line."""
+    system, tools = first.line.get("system"), first.line.get("tools")
+    texts = tuple(map(str, system)) if isinstance(system, list) else ()
+    layers = {"B": estimate(json.dumps(tools, sort_keys=True))}
+    for text in texts:
+        layers[layer_of(text)] = layers.get(layer_of(text), 0) + estimate(text)
+    return layers, ((TOOLS, tools), *((layer_of(text), text) for text in texts))
 
 
 def layer_of(block: str) -> str:

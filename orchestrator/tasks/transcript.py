@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -139,12 +140,18 @@ def read_transcript(path: Path, wanted: Callable[[str], bool] = bool) -> tuple[M
     lines: list[Mapping[str, object]] = []
     for line in filter(wanted, text.split("\n")):
         try:
-            value = json.loads(line)
+            value = _prefix(line) if line.startswith(_FIRST) else json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and value.get("v") == VERSION:
             lines.append(value)
     return tuple(lines)
+
+
+@lru_cache(maxsize=16)
+def _prefix(line: str) -> object:
+    """The first line of a transcript, read once: by far the longest, and the same in many."""
+    return json.loads(line)
 
 
 def stored_messages(path: Path) -> tuple[Message, ...]:
