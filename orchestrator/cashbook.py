@@ -35,17 +35,20 @@ _TASK = re.compile(rb'"task": "([^"\\]+)", "attempt": ')
 class _Month:
     """What is known of one file: for each task, where its lines begin and how long they are, in turn.
 
-    `stamp` is the file's as it was last read, and `remembered` are bookings as that file tells them: of few tasks.
+    `stamp` is the file's as it was last read, and `speaks` whether it will tell of any change. `remembered` are bookings
+    of few tasks as that file tells them.
     """
 
     stamp: Stamp = ()
+    speaks: bool = False
     size: int = 0
     tail: bytes = b""
     places: dict[bytes, "array[int]"] = field(default_factory=dict)
     remembered: dict[str, tuple[Booking, ...]] = field(default_factory=dict)
 
     def forget(self) -> None:
-        self.stamp, self.size, self.tail, self.places, self.remembered = (), 0, b"", {}, {}
+        self.stamp, self.speaks, self.size, self.tail = (), False, 0, b""
+        self.places, self.remembered = {}, {}
 
     def take(self, data: bytes) -> None:
         """The file goes on with these lines."""
@@ -59,27 +62,33 @@ class _Month:
         self.size += len(data)
         self.tail = (self.tail + data)[-_TAIL:]
 
-    def read_on(self, fd: int, now: Stamp) -> None:
-        """Takes in what the file has that isn't known of it yet; all of it, where it is not the file that was read."""
-        if not self._goes_on(fd, now):
+    def read_on(self, fd: int, now: Stamp, moment: int) -> None:
+        """Takes in what the file, looked at since `moment`, has that isn't known of it yet.
+
+        All of it is, where it is not the file that was read, or is more than that with lines added: what else was
+        written may stand anywhere.
+        """
+        begin = self.size - len(self.tail)
+        data = _read(fd, begin, now[1])
+        grew = now[:1] == self.stamp[:1] and (now == self.stamp or now[1] > self.stamp[1])
+        if not (grew and data.startswith(self.tail)):
             self.forget()
+            data = data if not begin else _read(fd, 0, now[1])
         if now != self.stamp:
             self.remembered.clear()
-        self.stamp = now
-        if now[1] > self.size:
-            data = _from(fd, self.size)
-            end = data.rfind(b"\n") + 1
-            self.take(data if is_record(data[end:].decode(errors="replace")) else data[:end])
+        self.stamp, self.speaks = now, settled(now, moment)
+        new = data[len(self.tail) :]
+        end = new.rfind(b"\n") + 1
+        self.take(new if is_record(new[end:].decode(errors="replace")) else new[:end])
 
-    def _goes_on(self, fd: int, now: Stamp) -> bool:
-        """Whether the file is the one that was read, and at most longer: what else was written may stand anywhere."""
-        if now[:1] != self.stamp[:1] or (now[1] <= self.stamp[1] and now != self.stamp):
-            return False
-        return os.pread(fd, len(self.tail), self.size - len(self.tail)) == self.tail
+    def known_of(self, path: str, task: str) -> tuple[Booking, ...] | None:
+        """The bookings of a task, if they are known and the file at `path` is as it was; None: it has to be read."""
+        known = self.remembered.get(task) if task.encode() in self.places else ()
+        return known if self.speaks and known is not None and _is_as(path, self.stamp) else None
 
-    def remember(self, task: str, found: tuple[Booking, ...], moment: int) -> None:
-        """Keeps what a look that began at `moment` found, if the stamp will tell when it holds no more."""
-        if settled(self.stamp, moment):
+    def remember(self, task: str, found: tuple[Booking, ...]) -> None:
+        """Keeps what was found, if the stamp will tell when it holds no more."""
+        if self.speaks and found:
             if len(self.remembered) >= _MOST_TASKS:
                 self.remembered.clear()
             self.remembered[task] = found
@@ -99,6 +108,7 @@ class Cashbook:
     def __init__(self, space: Space) -> None:
         self._space = space
         self._months: dict[str, _Month] = {}
+        self._logs = Path()
         self._listed: tuple[Stamp, tuple[str, ...]] = (), ()
 
     async def add(self, booked: Sequence[Booking], now: datetime, since: str = "") -> None:
@@ -134,36 +144,37 @@ class Cashbook:
     def _keys(self, task: str, since: str) -> set[Key]:
         return {booking.key for booking in self.of_task(task, since)}
 
-    def _files(self) -> tuple[str, tuple[str, ...]]:
+    def _files(self) -> tuple[Path, tuple[str, ...]]:
         """Where the files lie, and their names; none where logs/ leads away."""
         moment = time.time_ns()
         try:
             logs, found = look(self._space.root, self._space.path("logs"))
         except LinkLeadsOut:
-            return "", ()
+            return self._logs, ()
+        if logs != str(self._logs):
+            self._logs, self._listed = Path(logs), ((), ())
         now = () if found is None else stamp_of(found)
         if not now or now != self._listed[0]:
-            known = now if now and settled(now, moment) else ()
-            self._listed = known, names_in(Path(logs))
-        return logs, self._listed[1]
+            self._listed = now if now and settled(now, moment) else (), names_in(self._logs)
+        return self._logs, self._listed[1]
 
-    def _looked_up(self, logs: str, name: str, task: str) -> Sequence[Booking]:
+    def _looked_up(self, logs: Path, name: str, task: str) -> Sequence[Booking]:
         """The bookings of a task in one file, as the file is now."""
         month = self._months.setdefault(name, _Month())
-        if (known := month.remembered.get(task)) is not None and _is_as(f"{logs}/{name}", month.stamp):
+        if (known := month.known_of(f"{logs}/{name}", task)) is not None:
             return known
         moment = time.time_ns()
         try:
-            fd = open_beneath(Path(logs), name)
+            fd = open_beneath(logs, name)
         except UnsafeFile:
             month.forget()
             return ()
         try:
-            month.read_on(fd, stamp_of(os.fstat(fd)))
+            month.read_on(fd, stamp_of(os.fstat(fd)), moment)
             found = tuple(one for line in month.lines(fd, task) for one in _parsed(line) if one.task == task)
         finally:
             os.close(fd)
-        month.remember(task, found, moment)
+        month.remember(task, found)
         return found
 
 
@@ -181,10 +192,10 @@ def _parsed(line: bytes) -> tuple[Booking, ...]:
     return tuple(booking for booking, _ in parse_bookings(line))
 
 
-def _from(fd: int, begin: int) -> bytes:
-    """The rest of a file."""
+def _read(fd: int, begin: int, end: int) -> bytes:
+    """What stands in a file between two places, as far as it is there."""
     pieces: list[bytes] = []
-    while piece := os.pread(fd, 1 << 20, begin):
+    while begin < end and (piece := os.pread(fd, min(end - begin, 1 << 20), begin)):
         pieces.append(piece)
         begin += len(piece)
     return b"".join(pieces)
