@@ -1,4 +1,4 @@
-"""The responses of a worker's attempt, or of a review, measured from the transcript: told again, they are the same."""
+"""The responses of a worker's attempt, or of a review, measured as they come, or from the transcript: both are the same."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ...memory.tokens import estimate
 from ...subagents.messages import BadMessage, Block, Message, Opaque, Text, ToolResult, ToolUse, parse_message
-from ...subagents.model import ModelReply
+from ...subagents.model import LostCall, ModelReply
 from ..chat.prompt import scaled
 from ..tasks.transcript import Spent, lost_of, reply_of
 from .measured import Measured
@@ -22,23 +22,18 @@ Line = Mapping[str, object]
 
 def responses(lines: Sequence[Line]) -> tuple[Response, ...]:
     """What was asked and paid in a transcript, in order; replies that were used again are none of it."""
-    talk = _Talk(lines[0] if lines else {})
-    found: list[Response] = []
+    talk = Talk(lines[0] if lines else {})
     for line in lines:
         match line:
             case {"kind": "request", "messages": list(messages)}:
                 talk.goes_on(messages)
             case {"kind": "reply", "reused": reused} if (reply := reply_of(line)) is not None:
-                at = str(line.get("at", ""))
-                measured = talk.measured(reply, at)
-                if reused is False:
-                    call = len(found) + 1
-                    found.append(Response(call, reply.usage, reply.cost_usd, reply.model, at, measured=measured))
+                talk.replied(reply, str(line.get("at", "")), reused=reused is not False)
             case {"kind": "lost"} if (lost := lost_of(line)) is not None:
-                found.append(Response(len(found) + 1, lost.usage, lost.cost_usd, lost=True))
+                talk.lost(lost)
             case _:
                 continue
-    return tuple(found)
+    return tuple(talk.responses)
 
 
 def spent_on(found: Iterable[Response]) -> Spent:
@@ -49,10 +44,14 @@ def spent_on(found: Iterable[Response]) -> Spent:
     return spent
 
 
-class _Talk:
-    """A conversation as it grows, with the tokens of its layers."""
+class Talk:
+    """A conversation as it grows, with the tokens of its layers, and what was asked and paid in it.
+
+    `first` is the first line of its transcript, of which many that are the same object are weighed once.
+    """
 
     def __init__(self, first: Line) -> None:
+        self.responses: list[Response] = []
         layers, parts = _begun(_Same(first))
         self._layers = dict(layers)
         self._parts: list[tuple[str, object]] = [*parts]
@@ -63,12 +62,31 @@ class _Talk:
         """The worker adds messages."""
         for plain in messages:
             try:
-                self._add(parse_message(plain if isinstance(plain, dict) else {}))
+                self.add(parse_message(plain if isinstance(plain, dict) else {}))
             except BadMessage:
                 continue
 
-    def measured(self, reply: ModelReply, at: str) -> Measured:
-        """What there is to tell of this reply, which is part of the conversation from now on."""
+    def add(self, message: Message) -> None:
+        """A message belongs to the conversation from now on."""
+        for block in message.content:
+            self._parts.append(("C", (message.role, block)))
+            layer, tokens = self._weighed(block)
+            self._layers[layer] = self._layers.get(layer, 0) + tokens
+
+    def replied(self, reply: ModelReply, at: str, *, reused: bool) -> None:
+        """The model's words; those that are used again are no response, but belong to the conversation."""
+        measured = self._measured(reply, at)
+        if not reused:
+            call = len(self.responses) + 1
+            self.responses.append(Response(call, reply.usage, reply.cost_usd, reply.model, at, measured=measured))
+        self.add(reply.message)
+
+    def lost(self, lost: LostCall) -> None:
+        """A call that gave no whole reply."""
+        self.responses.append(Response(len(self.responses) + 1, lost.usage, lost.cost_usd, lost=True))
+
+    def _measured(self, reply: ModelReply, at: str) -> Measured:
+        """What there is to tell of a reply to all that was said before."""
         sent = Sent(
             model=reply.model,
             parts=tuple(self._parts),
@@ -79,15 +97,8 @@ class _Talk:
         )
         miss = missed(self._before, sent, least=reply.least or None, said=reply.miss)
         self._before = sent
-        self._add(reply.message)
         layers = {name: tokens for name, tokens in sent.layers.items() if tokens > 0}
         return Measured(layers, tuple(use.name[:64] for use in reply.message.tool_uses), miss)
-
-    def _add(self, message: Message) -> None:
-        for block in message.content:
-            self._parts.append(("C", (message.role, block)))
-            layer, tokens = self._weighed(block)
-            self._layers[layer] = self._layers.get(layer, 0) + tokens
 
     def _weighed(self, block: Block) -> tuple[str, int]:
         match block:

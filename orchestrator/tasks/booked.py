@@ -14,12 +14,14 @@ from .transcript import Spent, read_transcript
 def attempt_bookings(dossier: Dossier, attempt: int, seconds: float, spent: Spent | None = None) -> Sequence[Booking]:
     """What an attempt cost: a line for each response, or one for an attempt that used nothing.
 
-    `spent` is what who saw it through says that it cost; where the transcript tells otherwise, it counts, in one line.
+    `spent` is what who saw it through says that it cost, with the responses that were measured meanwhile; where they, or
+    without them the transcript, tell otherwise, it counts, in one line.
     """
     sheet = dossier.sheet
-    lines = () if spent == Spent() else read_transcript(dossier.folder.transcript(attempt))
     whole = Booking(dossier.task, attempt, sheet.agent, sheet.model, Spent().usage, seconds=seconds)
-    found = responses(lines)
+    found = () if spent is None else spent.responses
+    if not found and spent != Spent():
+        found = responses(read_transcript(dossier.folder.transcript(attempt)))
     told = spent_on(found)
     if spent is not None and spent != told:
         return (replace(whole, usage=spent.usage, cost_usd=spent.cost_usd, lost=spent.lost),)

@@ -19,6 +19,7 @@ from ...memory.clock import Clock
 from ...subagents.host import RequestRefused
 from ...subagents.messages import Message, ToolResult, block_dict, message_dict, parse_blocks, parse_message, told_apart
 from ...subagents.model import LostCall, ModelReply, ModelRequest, OnLost, Shas, ToolSpec
+from ..meter.worked import Talk
 from ..premises import append_aside, append_line, sync_aside
 from .transcript import REFUSAL, Spent, lost_dict, rendered, reply_dict
 
@@ -46,9 +47,8 @@ class Conversation:
     """One attempt's conversation with a model, asked through `ask`.
 
     `stored` maps the hash of a request to the reply that an earlier attempt of the task got for it: that reply is used
-    again and not paid again. With a `clock` each reply is stored with its time; `kept` is told when one is. `spent`
-    counts what was asked in this attempt only, lost calls included; `refusal` is what the model said when it refused to
-    go on ("" for nothing), None as long as it didn't.
+    again and not paid again. With a `clock` each reply is stored with its time; `kept` is told when one is. `refusal` is
+    what the model said when it refused to go on ("" for nothing), None as long as it didn't.
     """
 
     def __init__(
@@ -80,9 +80,16 @@ class Conversation:
         self.replies = 0
         self.reused = 0
         self.refusal: str | None = None
-        self.spent = Spent()
-        append_line(self._path, _first_line(prefix, agent, max_tokens, turns), sync=False)
+        self._spent = Spent()
+        first, text = _first_line(prefix, agent, max_tokens, turns)
+        self._talk = Talk(first)
+        append_line(self._path, text, sync=False)
         self._open = True  # lines are on their way to the disk
+
+    @property
+    def spent(self) -> Spent:
+        """What was asked in this attempt only, lost calls included, as its transcript tells it."""
+        return replace(self._spent, responses=tuple(self._talk.responses))
 
     async def reply(self, delta: Sequence[Message], prefix_sha: str) -> ModelReply:
         """The model's next words; raises RequestRefused for anything but the continuation of this conversation."""
@@ -103,6 +110,8 @@ class Conversation:
         sha = self._shas.sha()
         self._write({"kind": "request", "sha": sha, "messages": [message_dict(m) for m in delta]})
         self._messages = list(request.messages)
+        for message in delta:
+            self._talk.add(message)
         known = self._stored.get(sha)
         answer = known if known is not None else _whole(await self._ask(request, self._lost), self._messages)
         at = {} if self._clock is None else {"at": self._clock.now().isoformat(timespec="seconds")}
@@ -111,8 +120,9 @@ class Conversation:
             await append_aside(self._path, rendered(line))
         self._kept()
         self._open = False
+        self._talk.replied(answer, at.get("at", ""), reused=known is not None)
         if known is None:
-            self.spent = self.spent.with_reply(answer)
+            self._spent = self._spent.with_reply(answer)
         else:
             self.reused += 1
         self.replies += 1
@@ -151,7 +161,8 @@ class Conversation:
 
     def _lost(self, lost: LostCall) -> None:
         self._write({"kind": "lost", **lost_dict(lost)}, sync=True)
-        self.spent = self.spent.with_lost(lost)
+        self._talk.lost(lost)
+        self._spent = self._spent.with_lost(lost)
 
     def note_tool(
         self, name: str, given: Mapping[str, object], content: str, shown: Iterable[str], *, is_error: bool = False
@@ -166,21 +177,20 @@ class Conversation:
 
 
 @lru_cache(maxsize=16)
-def _first_line(prefix: Prefix, agent: str, max_tokens: int, turns: int) -> str:
-    """The prefix as the transcript tells it; many conversations have the same."""
-    return rendered(
-        {
-            "kind": "prefix",
-            "model": prefix.model,
-            "agent": agent,
-            "system": list(prefix.system),
-            "tools": [tool.as_dict() for tool in prefix.tools],
-            "sha": prefix.sha,
-            "max_tokens": max_tokens,
-            "turns": turns,
-            **({} if prefix.tool_choice is None else {"tool_choice": prefix.tool_choice}),
-        }
-    )
+def _first_line(prefix: Prefix, agent: str, max_tokens: int, turns: int) -> tuple[Mapping[str, object], str]:
+    """The prefix as the transcript tells it, and that as a text; many conversations have the same."""
+    line = {
+        "kind": "prefix",
+        "model": prefix.model,
+        "agent": agent,
+        "system": list(prefix.system),
+        "tools": [tool.as_dict() for tool in prefix.tools],
+        "sha": prefix.sha,
+        "max_tokens": max_tokens,
+        "turns": turns,
+        **({} if prefix.tool_choice is None else {"tool_choice": prefix.tool_choice}),
+    }
+    return line, rendered(line)
 
 
 def _whole(reply: ModelReply, before: Sequence[Message]) -> ModelReply:

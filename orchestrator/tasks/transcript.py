@@ -14,12 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ...memory.exam.records import is_record
 from ...memory.fence import inside
 from ...subagents.messages import BadMessage, Message, block_dict, parse_blocks, parse_message
 from ...subagents.model import LostCall, Miss, ModelReply, Usage
+
+if TYPE_CHECKING:
+    from ..meter.response import Response
 
 VERSION = 1
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -32,11 +35,15 @@ REFUSAL = "refusal"
 
 @dataclass(frozen=True)
 class Spent:
-    """What calls used and cost: `cost_usd` is None as soon as one of them has no known price."""
+    """What calls used and cost: `cost_usd` is None as soon as one of them has no known price.
+
+    `responses` are the calls one by one, where who made them measured them.
+    """
 
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = 0.0
     lost: int = 0
+    responses: "tuple[Response, ...]" = field(default=(), compare=False)
 
     def with_reply(self, reply: "Paid") -> "Spent":
         return Spent(self.usage + reply.usage, _sum(self.cost_usd, reply.cost_usd), self.lost)

@@ -17,9 +17,10 @@ from onepen.orchestrator.tasks.transcript import (
     stored_messages,
     traces_in,
 )
-from onepen.subagents.messages import Message, Text, ToolResult, ToolUse, assistant, user
-from onepen.subagents.model import Listener, LostCall, ModelReply, ModelRequest, OnLost, Usage
+from onepen.subagents.messages import Message, Opaque, Text, ToolResult, ToolUse, assistant, user
+from onepen.subagents.model import Listener, LostCall, Miss, ModelReply, ModelRequest, OnLost, ToolSpec, Usage
 from onepen.subagents.pool import RequestRefused
+from onepen.testing.clock import FixedClock
 from onepen.testing.scripted import ScriptedModel
 
 PREFIX = Prefix("scripted", ("rules\n",), (), "f" * 64)
@@ -131,6 +132,37 @@ def test_lost_calls_are_stored_and_count(tmp_path: Path) -> None:
     assert [line["kind"] for line in lines] == ["prefix", "request", "lost", "lost", "reply"]
     assert one.spent == spent_on(responses(lines)) == Spent(Usage(input=20, output=3), 0.375, 2)
     assert stored_replies([path]) == {str(lines[4]["request"]): said}
+
+
+def test_what_is_measured_as_it_comes_is_what_the_transcript_tells_after_a_crash(tmp_path: Path) -> None:
+    opened = ToolUse("c1", "read_card", {"card": "käse", "lines": [1, 2.5, None, True], "more": {"a": "\ud800"}})
+    usages = [Usage(4, 500, 0, 20), Usage(4, 20, 500, 20), Usage(600, 0, 0, 20, 0)]
+    replies = [
+        ModelReply((Text("Ich öffne sie."), opened), "tool_use", usages[0], "m-1", 0.125, least=64),
+        ModelReply((Opaque({"type": "thinking", "thinking": "…"}), Text("well")), "end_turn", usages[1], "m-1", 0.25),
+        ModelReply((Text("gone?"),), "end_turn", usages[2], "m-1", None, miss=Miss("messages_changed", 9)),
+    ]
+
+    async def ask(request: ModelRequest, on_lost: OnLost) -> ModelReply:
+        if len(replies) == 2:
+            on_lost(LostCall("cut", Usage(input=1), 0.5))
+        return replies.pop(0)
+
+    tool = ToolSpec("read_card", "Opens a card…", {"type": "object", "properties": {"card": {"type": "string"}}})
+    index = '<file path="projects/_index.md">\n- [kiln](kiln.md) fires\n</file>\n'
+    prefix = Prefix("m", ("rules\n", index, '<agent id="writer">\n'), (tool,), "f" * 64)
+    earlier = stored_replies([])
+    for path in (tmp_path / "1.jsonl", tmp_path / "2.jsonl"):
+        clock = FixedClock("2026-11-29T09:30:00+01:00")
+        one = Conversation(path, ask, prefix, agent="writer", turns=5, clock=clock, stored=earlier)
+        talk(one, TASK)
+        talk(one, user(ToolResult("c1", "projects/käse.md, lines 1-2 of 2\nit fires\n" * 9)))
+        talk(one, user(Text("and?")))
+        found = responses(read_transcript(path))
+        assert one.spent.responses == found
+        assert len(found) == (0 if earlier else 4)
+        earlier = stored_replies([path])
+    assert spent_on(found) == Spent()
 
 
 def test_one_call_without_a_known_price_makes_the_sum_unknown(tmp_path: Path) -> None:
