@@ -20,7 +20,4 @@ def stamp_of(found: os.stat_result) -> Stamp:
 
 def settled(stamp: Stamp, moment: int) -> bool:
     """Whether what changes after `moment`, the nanosecond before the file was looked at, will show in its stamp."""
-    for at in stamp[2:]:
-        if at >= moment - (_TICK if at % 10_000_000 else _COARSE):
-            return False
-    return True
+    return all(at < moment - (_TICK if at % 10_000_000 else _COARSE) for at in stamp[2:])

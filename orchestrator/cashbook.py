@@ -1,8 +1,8 @@
 """The bookings of a space for who asks again and again: of a month's file that has grown only what is new is read.
 
 What is kept is where each task's lines stand, not the lines: a year of bookings is cheap to know. A file that was
-replaced, cut or edited (git and people do) is read anew. A look at a file that is as it was found takes its status only:
-the bookings of the few tasks that were asked for last are remembered as long as its stamp speaks for them.
+replaced, cut or edited (git and people do) is read anew. A look at a file that is as it was takes its status and no
+more: the bookings of the few tasks that were asked for last are remembered as long as its stamp speaks for them.
 """
 
 import os
@@ -35,8 +35,8 @@ _TASK = re.compile(rb'"task": "([^"\\]+)", "attempt": ')
 class _Month:
     """What is known of one file: for each task, where its lines begin and how long they are, in turn.
 
-    `stamp` is the file's as it was last read, and `speaks` whether it will tell of any change. `remembered` are bookings
-    of few tasks as that file tells them.
+    `stamp` is the file's as it was last read, and `speaks` whether it will tell of any change. `remembered` are
+    bookings of few tasks as that file tells them.
     """
 
     stamp: Stamp = ()
@@ -63,10 +63,10 @@ class _Month:
         self.tail = (self.tail + data)[-_TAIL:]
 
     def read_on(self, fd: int, now: Stamp, moment: int) -> None:
-        """Takes in what the file, looked at since `moment`, has that isn't known of it yet.
+        """Takes in what a file, looked at after `moment`, has that isn't known of it yet.
 
-        All of it is, where it is not the file that was read, or is more than that with lines added: what else was
-        written may stand anywhere.
+        All of it is read where it isn't the one that was read, or did not only grow: what else was written into it may
+        stand anywhere.
         """
         begin = self.size - len(self.tail)
         data = _read(fd, begin, now[1])
@@ -84,7 +84,7 @@ class _Month:
     def known_of(self, path: str, task: str) -> tuple[Booking, ...] | None:
         """The bookings of a task, if they are known and the file at `path` is as it was; None: it has to be read."""
         known = self.remembered.get(task) if task.encode() in self.places else ()
-        return known if self.speaks and known is not None and _is_as(path, self.stamp) else None
+        return known if known is not None and self.speaks and _is_as(path, self.stamp) else None
 
     def remember(self, task: str, found: tuple[Booking, ...]) -> None:
         """Keeps what was found, if the stamp will tell when it holds no more."""

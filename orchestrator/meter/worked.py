@@ -1,4 +1,4 @@
-"""The responses of a worker's attempt, or of a review, measured as they come, or from the transcript: both are the same."""
+"""The responses of a worker's attempt, or of a review, measured as they come or from the transcript: both are equal."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

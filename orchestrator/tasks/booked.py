@@ -14,8 +14,8 @@ from .transcript import Spent, read_transcript
 def attempt_bookings(dossier: Dossier, attempt: int, seconds: float, spent: Spent | None = None) -> Sequence[Booking]:
     """What an attempt cost: a line for each response, or one for an attempt that used nothing.
 
-    `spent` is what who saw it through says that it cost, with the responses that were measured meanwhile; where they, or
-    without them the transcript, tell otherwise, it counts, in one line.
+    `spent` is what who saw it through says that it cost, with the responses that were measured meanwhile; where these,
+    or without them the transcript, tell otherwise, it counts, in one line.
     """
     sheet = dossier.sheet
     whole = Booking(dossier.task, attempt, sheet.agent, sheet.model, Spent().usage, seconds=seconds)

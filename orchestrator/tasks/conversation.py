@@ -47,8 +47,8 @@ class Conversation:
     """One attempt's conversation with a model, asked through `ask`.
 
     `stored` maps the hash of a request to the reply that an earlier attempt of the task got for it: that reply is used
-    again and not paid again. With a `clock` each reply is stored with its time; `kept` is told when one is. `refusal` is
-    what the model said when it refused to go on ("" for nothing), None as long as it didn't.
+    again and not paid again. With a `clock` each reply is stored with its time; `kept` is told when one is. `refusal`
+    is what the model said when it refused to go on ("" for nothing), None as long as it didn't.
     """
 
     def __init__(

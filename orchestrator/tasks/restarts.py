@@ -21,7 +21,7 @@ LONGEST_PAUSE = 300.0
 
 @dataclass(frozen=True)
 class End:
-    """An attempt that ended: when, of which task, and whether its worker crashed; or `times` that did not, from then."""
+    """An attempt that ended: when, of which task, and whether its worker crashed; or several that did not."""
 
     at: float
     task: str
