@@ -141,7 +141,7 @@ def test_a_look_at_what_is_as_it_was_opens_nothing(space: Space) -> None:
     add(followed, booking())
     add(followed, booking("t2"), DECEMBER)
     remembered(followed, "t1", "t2")
-    assert "open" not in heard(lambda: followed.of_task("t1") + followed.of_task("t2"))
+    assert "open" not in heard(lambda: (followed.of_task("t1"), followed.of_task("t2")))
     tomorrow = time.time() + 86_400
     os.utime(log(space), (tomorrow, tomorrow))
     followed.of_task("t1")
