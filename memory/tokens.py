@@ -8,6 +8,7 @@ dearer than letters, so tables and code are not guessed too low. It is meant for
 
 import math
 import re
+from functools import lru_cache
 
 _CHEAP = bytes(range(0x61, 0x7B)) + bytes(range(0x41, 0x5B)) + b" "
 _DIGITS = b"0123456789"
@@ -35,15 +36,17 @@ def estimate(text: str) -> int:
     if not text.isascii():
         rest = "".join(_NOT_ASCII.findall(text))
         ascii_count -= len(rest)
-        total += sum(_weight(ord(c)) for c in rest)
+        total += sum(map(_weight, rest))
     not_cheap = len(raw.translate(None, _CHEAP)) - (len(raw) - ascii_count)
     digits = len(raw) - len(raw.translate(None, _DIGITS))
     total += (ascii_count - not_cheap) * _LETTER + digits * _DIGIT + (not_cheap - digits) * _OTHER_ASCII
     return math.ceil(round(total, 6))
 
 
-def _weight(code: int) -> float:
+@lru_cache(maxsize=4096)
+def _weight(char: str) -> float:
+    """Tokens of a character; a text has few different ones."""
     for last, weight in _SCRIPTS:
-        if code <= last:
+        if ord(char) <= last:
             return weight
-    raise AssertionError(code)
+    raise AssertionError(char)

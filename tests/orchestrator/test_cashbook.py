@@ -148,6 +148,18 @@ def test_a_look_at_what_is_as_it_was_opens_nothing(space: Space) -> None:
     assert "open" in heard(lambda: followed.of_task("t1")), "what was written a moment ago may be written again"
 
 
+def test_what_is_remembered_of_a_task_is_forgotten_when_a_look_for_another_finds_more(space: Space) -> None:
+    followed = Cashbook(space)
+    for task in ("t1", "t2"):
+        add(followed, booking(task))
+    remembered(followed, "t1", "t2")
+    book(space, booking(attempt=2), NOW)
+    remembered(followed, "t2")
+    assert followed.of_task("t1") == (booking(), booking(attempt=2))
+    add(followed, booking(attempt=2))
+    assert log(space).read_text().count("\n") == 3
+
+
 def test_a_line_that_a_merge_doubled_counts_once_and_a_torn_one_not_at_all(space: Space) -> None:
     followed = Cashbook(space)
     add(followed, booking())
