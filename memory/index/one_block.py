@@ -33,12 +33,21 @@ def block_of(text: str, card: str) -> IndexedCard | None:
     return parse_index(text[start:end]).card(card)
 
 
+def block_text(text: str, card: str) -> str:
+    """The lines of a card's block, "" if it has none, and the whole text if that isn't certain."""
+    span = _span(text, card)
+    if span is None:
+        return text
+    part = text[slice(*span)].rstrip("\n")
+    return part if next(_mentioned(part.lower(), card), None) is not None else ""
+
+
 def _span(text: str, card: str) -> tuple[int, int] | None:
     """Where the card's block stands, or the last line if it has none; None if that can't be told for certain."""
     folded = _folded(text)
     if folded is None:
         return None
-    mentions = sorted({*_mentions(folded, f"{card}.md"), *_mentions(folded, f"{card}/")})
+    mentions = sorted(set(_mentioned(folded, card)))
     if not mentions:
         return None if _has_foreign_link(text) else (text.rfind("\n", 0, -1) + 1, len(text))
     start = text.rfind("\n", 0, mentions[0]) + 1
@@ -61,6 +70,12 @@ def _folded(text: str) -> str | None:
 @lru_cache(maxsize=4)
 def _has_foreign_link(text: str) -> bool:
     return _FOREIGN_LINK.search(text) is not None
+
+
+def _mentioned(text: str, card: str) -> Iterator[int]:
+    """Where a card is named, or what lies in its folder."""
+    yield from _mentions(text, f"{card}.md")
+    yield from _mentions(text, f"{card}/")
 
 
 def _mentions(text: str, name: str) -> Iterator[int]:

@@ -18,7 +18,7 @@ from ...memory.follow import Followed
 from ...memory.ids import DraftId
 from ...memory.index.entry import render_entry
 from ...memory.index.index import EntryRefused, Index, IndexEntry, auto_entry
-from ...memory.index.one_block import block_change, block_of
+from ...memory.index.one_block import block_change, block_of, block_text
 from ...memory.index.reconcile import reconcile
 from ...memory.target import CardTarget, FileTarget, NoteTarget, Target
 from ...memory.text.document import Document, parse_document
@@ -41,6 +41,7 @@ from ..tasks.events import DraftFacts
 from ..tasks.lookup import Lookup
 from ..tasks.plan import DraftState
 from ..tasks.transcript import INPUTS, traces_in
+from .shelves import Shelves
 
 CHECKS = "checks"
 _FRESH_SECONDS = 1.0
@@ -105,7 +106,7 @@ class _Reading:
 
 
 class Reviewer:
-    """Examines the drafts of one space; directories are listed once. `held` are values that block a draft.
+    """Examines the drafts of one space; folders are listed once. `held` are values that block a draft.
 
     Who examines a draft again gets what came of it before, if all that it was examined by is still the same: files are
     read anew each time, and compared.
@@ -140,19 +141,19 @@ class Reviewer:
         return self._known_origins
 
     @cached_property
-    def _known(self) -> frozenset[str]:
+    def _shelves(self) -> Shelves:
         self._listed = monotonic()
-        return frozenset(f"{shelf}/{card}.md" for shelf in SHELVES for card in self._view.cards(self._space, shelf))
+        return Shelves(f"{shelf}/{card}.md" for shelf in SHELVES for card in self._view.cards(self._space, shelf))
 
     def forget(self, target: Target | None = None) -> None:
         """After a commit: what exists has changed. Where it was one of many, only `target` is what is new.
 
         So a shelf of thousands is listed once a second, however many commits are made in it.
         """
-        if target is None or "_known" not in self.__dict__ or monotonic() - self._listed > _FRESH_SECONDS:
-            self.__dict__.pop("_known", None)
-        elif isinstance(target, CardTarget) and str(target) not in self._known:
-            self.__dict__["_known"] = self._known | {str(target)}
+        if target is None or "_shelves" not in self.__dict__ or monotonic() - self._listed > _FRESH_SECONDS:
+            self.__dict__.pop("_shelves", None)
+        elif isinstance(target, CardTarget):
+            self._shelves.add(str(target))
 
     def over(self, dossier: Dossier) -> None:
         """Nobody is at work on the task any more: what its drafts were examined by need not be kept."""
@@ -175,23 +176,24 @@ class Reviewer:
         seen: Provenance = "external" if whence else provenance_of(dossier, state.attempt)
         read = Lookup(self._view, self._space, dossier.folder, dossier.sheet.inputs).read
         index = index_of(self._view, self._space, draft.target)
+        near = self._shelves.near(draft.target)
         given: tuple[object, ...] = (
             found.sha256,
             state.facts,
             state.incomplete,
             dossier.sheet,
             before,
-            index,
+            _own_block(draft.target, index),
             seen,
             whence,
-            self._known,
+            near,
         )
         given = (*given, self._today(), dict(self.held))
         look = self._looks.get(state.id)
         if look is not None and look.given == given and all(read(path) == text for path, text in look.read.items()):
             return look.examined
         reading = _Reading(read)
-        ground = self._ground(reading, before, index, seen)
+        ground = self._ground(reading, before, index, seen, near)
         findings = (*found.findings, *check(draft, ground), *own)
         provenance = lower(draft.provenance, seen)
         auto = dossier.sheet.review == "auto" and not any(f.kind in _NEEDS_PERSON for f in own)
@@ -220,12 +222,14 @@ class Reviewer:
         self._looks[state.id] = _Look(given, reading.known, examined)
         return examined
 
-    def _ground(self, read: Read, before: bytes | None, index: Index | None, seen: Provenance) -> Ground:
+    def _ground(
+        self, read: Read, before: bytes | None, index: Index | None, seen: Provenance, near: frozenset[str]
+    ) -> Ground:
         return Ground(
             read=read,
             card_text=_text(before),
             index=index,
-            known=self._known,
+            known=near,
             today=self._today(),
             file_sha=None if before is None else "present",
             seen=seen,
@@ -422,6 +426,13 @@ def index_of(view: View, space: Space, target: Target) -> Index | None:
         return view.index(space, target.shelf if isinstance(target, CardTarget) else "projects")
     except UnreadableText:
         return None
+
+
+def _own_block(target: Target, index: Index | None) -> str | None:
+    """What a draft hangs on of the index: the block of its card. That others come and go beside it changes nothing."""
+    if index is None or isinstance(target, NoteTarget):
+        return None
+    return block_text(index.text, target.project if isinstance(target, FileTarget) else target.card)
 
 
 def _indexes(draft: Draft, index: Index | None, after: str) -> tuple[str | None, str | None]:

@@ -20,12 +20,14 @@ def write_review(
 ) -> tuple[str, ...]:
     """Writes review.md anew: each draft with its findings, who decided, and the change that it makes.
 
-    `judged` are drafts as they were judged a moment ago, and told as such; the others are examined. It only retells
-    what the journal says, so a failure to write it is a notice and nothing worse. A secret in a draft is told by its
-    kind.
+    `judged` are drafts as they were judged a moment ago, and told as such; the others are examined, unless they are in
+    memory. It only retells what the journal says, so a failure to write it is a notice and nothing worse. A secret in a
+    draft is told by its kind.
     """
-    drafts = dossier.state.drafts
-    examined = [(draft, judged.get(draft.id) or reviewer.examine(dossier, draft)) for draft in drafts]
+    examined = [
+        (draft, None if draft.commit is not None else judged.get(draft.id) or reviewer.examine(dossier, draft))
+        for draft in dossier.state.drafts
+    ]
     lines = [
         f"# Review of {dossier.task}",
         "",
@@ -44,15 +46,15 @@ def write_review(
     return ()
 
 
-def _draft(dossier: Dossier, draft: DraftState, found: Examined) -> Iterator[str]:
+def _draft(dossier: Dossier, draft: DraftState, found: Examined | None) -> Iterator[str]:
     target = draft.facts.target or "no target"
     yield f"## {draft.id}: {target}"
     yield ""
-    yield f"- File: {draft.attempt}/drafts/{found.name}"
+    yield f"- File: {draft.attempt}/drafts/{draft.facts.name}"
     yield f"- Status: {draft.status}" + (f" ({draft.reason})" if draft.reason else "")
     if draft.verdict is not None:
         yield f"- {'Looked at' if draft.status == 'waiting' else 'Decided'} by: {draft.verdict.reviewer}"
-    if draft.commit is not None:
+    if found is None:
         yield f"- Commit: {draft.commit}"
         return
     yield f"- Provenance: {found.provenance}; stages: {', '.join(found.stages)}"

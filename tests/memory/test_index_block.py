@@ -11,7 +11,7 @@ from onepen.memory.commit.splice import spliced
 from onepen.memory.index import blocks as blocks_module
 from onepen.memory.index.blocks import Blocks
 from onepen.memory.index.index import Index, IndexEntry, parse_index
-from onepen.memory.index.one_block import block_change, block_of, changed_block
+from onepen.memory.index.one_block import block_change, block_of, block_text, changed_block
 from onepen.memory.index.reconcile import reconcile
 from onepen.memory.text.document import parse_document
 
@@ -65,6 +65,20 @@ def test_the_part_that_changes_is_told_with_what_it_becomes(text: str) -> None:
 def test_a_block_is_what_the_whole_index_tells_of_it(text: str, card: str) -> None:
     found, whole = block_of(text, card), parse_index(text).card(card)
     assert (found and replace(found, line=0)) == (whole and replace(whole, line=0))
+
+
+@given(TEXTS, st.sampled_from(PIECES), st.integers(0, 14))
+def test_where_a_blocks_text_stayed_so_did_the_block_and_what_becomes_of_it(text: str, piece: str, at: int) -> None:
+    lines = text.splitlines(keepends=True)
+    other = "".join((*lines[:at], piece, *lines[at:]))
+    if block_text(text, "kiln") != block_text(other, "kiln"):
+        return
+    (one, changed), (same, as_well) = (
+        [(found and replace(found, line=0)) for index in (parse_index(which), change(parse_index(which)))
+         for found in [index.card("kiln")]]
+        for which in (text, other)
+    )  # fmt: skip
+    assert (one, changed) == (same, as_well)
 
 
 @pytest.fixture(params=[1, 2, 32], autouse=True, scope="module")

@@ -100,7 +100,15 @@ def test_the_next_day_is_another_ground(case: Case) -> None:
     assert case.examine() is not case.first
 
 
-def test_a_card_that_came_is_known_once_the_reviewer_forgot(case: Case, root: Path) -> None:
-    (root / "research/other.md").write_text("# Other\n")
+def test_a_card_of_its_id_on_the_other_shelf_is_known_once_the_reviewer_forgot(case: Case, root: Path) -> None:
+    (root / "research/kiln.md").write_text("# Other\n")
     case.reviewer.forget()
     assert case.examine() is not case.first
+
+
+def test_cards_and_index_lines_that_come_beside_it_change_nothing(case: Case, root: Path) -> None:
+    index = root / "projects/_index.md"
+    index.write_text(index.read_text() + "\n## [Glaze](glaze.md)\nstatus: active\n\n- [x](glaze.md#x) — X.\n")
+    (root / "research/other.md").write_text("# Other\n")
+    case.reviewer.forget()
+    assert case.examine() is case.first
