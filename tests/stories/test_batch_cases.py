@@ -79,7 +79,7 @@ def closed(seconds: float, gap: float) -> list[dict[str, Any]]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    ("seconds", "gap", "tasks", "limit"), [(6.0, 0.3, 9, 5), pytest.param(20.0, 1.0, 16, 10, marks=pytest.mark.long)]
+    ("seconds", "gap", "tasks", "limit"), [(9.0, 0.3, 9, 7), pytest.param(20.0, 1.0, 16, 10, marks=pytest.mark.long)]
 )
 def test_a_batch_comes_back_neither_too_soon_nor_all_at_once(
     tmp_path: Path, seconds: float, gap: float, tasks: int, limit: int

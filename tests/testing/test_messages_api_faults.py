@@ -311,6 +311,19 @@ def test_a_fault_may_be_over_after_a_while(start: Start) -> None:
     assert ask(client).stop_reason == "end_turn"
 
 
+def test_that_while_begins_with_the_first_request_to_the_endpoint() -> None:
+    """A client that lists the models long before it asks gets the fault all the same."""
+    now = [0.0]
+    rules = [{"within": 5, "fault": 429}, {"reply": "x"}]
+    with MessagesApi(rules, clock=lambda: now[0]) as api:
+        with anthropic.Anthropic(base_url=api.url, api_key="sk-test", max_retries=0, timeout=10) as client:
+            client.models.list()
+            for now[0] in (10.0, 15.0, 15.1):
+                with suppress(anthropic.RateLimitError):
+                    ask(client)
+        assert [seen.status for seen in api.requests] == [200, 429, 429, 200]
+
+
 def test_requests_may_be_limited_to_some_a_second() -> None:
     """By the double's own clock, so that what the machine does meanwhile doesn't count."""
     came = [0.0]

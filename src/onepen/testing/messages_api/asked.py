@@ -10,7 +10,7 @@ LABELS = frozenset({"role", "type", "id", "tool_use_id", "signature", "data", "m
 
 @dataclass(frozen=True)
 class Asked:
-    """What stands in a request; `n` counts those to its endpoint from 1, `since` the seconds from the first request.
+    """What stands in a request; `n` counts those to its endpoint from 1, `since` the seconds from the first.
 
     `system` is the system prompt as one text, `words` all texts of the messages (inputs and results of tools included),
     `last` those of the last message, `forced` the tool that has to be called. A request in a Message Batch is

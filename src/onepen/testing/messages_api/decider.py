@@ -61,7 +61,7 @@ class Decider:
         self._rules = tuple(rule if callable(rule) else parse_rule(rule, f"rule {k}") for k, rule in enumerate(rules))
         self._used: Counter[int] = Counter()
         self._to: Counter[str] = Counter()
-        self._first: float | None = None
+        self._first: dict[str, float] = {}
         self._passed: dict[int, float] = {}
         for rule in self._rules:
             if isinstance(rule, Rule):
@@ -74,14 +74,13 @@ class Decider:
         of_batches = to is not None and to.startswith("batch")
         if to is None or (of_batches and self.batches is None):
             return say_no(Refused(404, "not_found_error", "Not found"), request_id)
-        self._first = now if self._first is None else self._first
         if self.batches is not None:
             self.batches.pass_time(now)
         self._to[to] += 1
         body, no = refusal(request, to, self._known)
         if no is not None:
             return say_no(no, request_id)
-        question = asked(to, self._to[to], now - self._first, body)
+        question = asked(to, self._to[to], self._since(to, now), body)
         number, rule = self._choose(question)
         if of_batches and self._desk is not None:
             at = datetime.now(UTC)
@@ -104,8 +103,7 @@ class Decider:
     def _processed(self, custom_id: str, params: Mapping[str, Any], now: float) -> Result:
         """What comes of a request in a Message Batch: by the same rules as of one that is asked by itself."""
         self._to["messages"] += 1
-        since = 0.0 if self._first is None else now - self._first
-        question = asked("messages", self._to["messages"], since, params, custom_id)
+        question = asked("messages", self._to["messages"], self._since("messages", now), params, custom_id)
         no = unfit(params, self._known) or _unfit_in_batch(params)
         rule = None if no is not None else self._choose(question)[1]
         if rule is None:
@@ -125,6 +123,10 @@ class Decider:
         """The answer goes out: what its request writes to the cache can be read from now on."""
         if answer.taken is not None and self._cache is not None:
             self._cache.begin(answer.taken, now)
+
+    def _since(self, to: str, now: float) -> float:
+        """Seconds since an endpoint was first asked: what a server is asked before counts for nothing."""
+        return now - self._first.setdefault(to, now)
 
     def _choose(self, question: Asked) -> tuple[int | None, Rule | None]:
         for k, rule in enumerate(self._rules):

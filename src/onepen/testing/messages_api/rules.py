@@ -144,7 +144,7 @@ class Rule(_Told):
     times: int | None = Field(default=None, ge=1)
     """How often the rule may be used."""
     within: float | None = Field(default=None, gt=0)
-    """Only so many seconds from the first request on."""
+    """Only so many seconds from the first request to the endpoint on."""
     sooner_than: float | None = Field(default=None, gt=0)
     """Only when it comes less than so many seconds after the last request that this rule let pass: a rate limit."""
     to: Literal[
