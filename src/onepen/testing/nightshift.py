@@ -138,10 +138,12 @@ class NightShift:
         return told
 
     def _lines(self, pattern: str) -> Iterator[dict[str, Any]]:
-        """The lines of files of JSON; half a last line is none yet."""
+        """The lines of files of JSON; half a last line is none yet, and an empty one says nothing.
+
+        Who adds a line while another is half written begins a new one, so that an empty line stands between the two.
+        """
         for path in sorted(self.space.glob(pattern)):
-            for line in path.read_bytes().split(b"\n")[:-1]:
-                yield json.loads(line)
+            yield from map(json.loads, filter(None, path.read_bytes().split(b"\n")[:-1]))
 
 
 def call_of(words: str, turn: int, *, forced: bool) -> Call | None:
