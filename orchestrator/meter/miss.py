@@ -141,9 +141,10 @@ def _life(caching: Caching, layer: Layer) -> Life:
 
 
 def _usd(tokens: int, now: Sent) -> float | None:
-    """What it cost to send tokens anew beyond reading them: they were written again, or went without the cache."""
-    used, rate = now.usage, 1.0
-    if 2 * used.cache_write > tokens:
+    """What it cost to send tokens anew beyond reading them: what was written is taken for these, the rest for uncached."""
+    used, hour = now.usage, 0.0
+    if used.cache_write:
         hour = min(used.cache_write_1h, used.cache_write) / used.cache_write
-        rate = WRITE_1H * hour + WRITE * (1 - hour)
-    return usd_of(tokens * (rate - READ), used, now.cost_usd)
+    written = min(tokens, used.cache_write)
+    anew = written * (WRITE_1H * hour + WRITE * (1 - hour)) + (tokens - written)
+    return usd_of(anew - tokens * READ, used, now.cost_usd)

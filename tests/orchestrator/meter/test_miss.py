@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onepen.orchestrator.meter.measured import Missed
@@ -117,10 +117,16 @@ def test_a_model_without_a_price_has_a_miss_without_one() -> None:
     assert found is not None and found.usd is None
 
 
+def test_what_was_written_again_in_part_costs_no_more_than_the_response() -> None:
+    found = missed(sent(Usage(0, 0, 33)), later(Usage(input=3, cache_write=4)))
+    assert found is not None and found.usd == pytest.approx((4 * 1.25 + 3 - 0.7) / 8)
+
+
 counts = st.integers(0, 200_000)
 usages = st.builds(Usage, counts, counts, counts, counts)
 
 
+@example(Usage(0, 0, 33), Usage(3, 4), 0.0, "big", False)
 @given(usages, usages, st.floats(0, 10_000), st.sampled_from(["big", "small"]), st.booleans())
 def test_whatever_is_counted_a_miss_is_no_more_than_was_there(
     one: Usage, two: Usage, at: float, model: str, renewed: bool
