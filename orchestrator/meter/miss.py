@@ -141,7 +141,7 @@ def _life(caching: Caching, layer: Layer) -> Life:
 
 
 def _usd(tokens: int, now: Sent) -> float | None:
-    """What it cost to send tokens anew beyond reading them: what was written is taken for these, the rest for uncached."""
+    """What it cost to send tokens anew beyond reading them; of what was written as many are taken as there are."""
     used, hour = now.usage, 0.0
     if used.cache_write:
         hour = min(used.cache_write_1h, used.cache_write) / used.cache_write
