@@ -195,11 +195,11 @@ class Reader:
 
         return listed(self.workspace, self._clock, self._scope.only)
 
-    def batch_outlook(self, batch: str) -> "Estimate | None":
-        """What is left of a batch may cost and take, by its tasks that ran; None where none did, or nothing is left."""
+    def batch_outlook(self, batch: str, again: int | None = None) -> "Estimate | None":
+        """What the rest of a batch, or so many `again`, may cost and take by its tasks that ran; None: nobody knows."""
         from .batch.asking import outlook
 
-        return outlook(self.workspace, self._clock, batch, self._scope.only)
+        return outlook(self.workspace, self._clock, batch, self._scope.only, again)
 
     def batch_report(self, batch: str | None = None) -> str:
         """The report of a batch as it stands now, in Markdown; raises NoSuchBatch or AmbiguousId."""

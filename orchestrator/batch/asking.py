@@ -51,14 +51,16 @@ def listed(workspace: Workspace, clock: Clock, only: str | None = None) -> Batch
     return BatchesResult(latest, tuple(notices) if only is None else ())
 
 
-def outlook(workspace: Workspace, clock: Clock, batch: str, only: str | None = None) -> Estimate | None:
-    """What is left of a batch, judged by its tasks that ran; None where none did, or nothing is left.
+def outlook(
+    workspace: Workspace, clock: Clock, batch: str, only: str | None = None, again: int | None = None
+) -> Estimate | None:
+    """What is left of a batch, or `again` so many, judged by its tasks that ran; None where none did, or for none.
 
     Raises NoSuchBatch or AmbiguousId.
     """
     found = _opened(workspace, clock, batch, only)
     ran = [facts for facts in found.state.tasks.values() if facts.ended_at and facts.task and facts.seconds]
-    left = found.state.counts.pending
+    left = found.state.counts.pending if again is None else again
     if not ran or not left:
         return None
     concurrency = found.state.runs[-1].concurrency

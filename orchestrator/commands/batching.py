@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..batch.answer import BatchPlan, BatchView
     from ..batch.request import BatchRequest, GoOn
     from ..process.handover import Writer
+    from .batchtext import Rehearsed
     from .batchwork import How
 
 Via = Literal["messages", "message-batches"]
@@ -330,12 +331,25 @@ def _goes_on(shell: Shell, wanted: "GoOn", how: "How") -> int:
     view = shell.service.batch_status(wanted.batch)
     wanted = replace(wanted, batch=view.batch)
     if how.dry_run:
-        return _told(shell, view, dry_run=True)
+        return _rehearsed(shell, view, wanted)
     if view.state != "running" and (why := _nothing_to_do(view, wanted)):
         return _nothing_left(shell, view, how, why)
     if wanted.review == "auto":
         _remember(shell, view.batch, _tasks_sha256(shell, view.batch), "auto")
     return carried_out(shell, view.batch, "batch_go_on", {"wanted": wanted}, how)
+
+
+def _rehearsed(shell: Shell, view: "BatchView", wanted: "GoOn") -> int:
+    """What would be done, and what that may cost and take by what the batch's tasks have until now."""
+    from .batchtext import Rehearsed
+    from .text import count
+
+    if wanted.retry is None:
+        left, again = f"what is left ({count(view.counts.pending, 'task')})", None
+    else:
+        again = sum(kind.count for kind in view.failures if wanted.retry in {"all", kind.kind})
+        left = f"what failed ({count(again, 'task')})"
+    return _told(shell, view, Rehearsed(view, left, shell.service.batch_outlook(view.batch, again)))
 
 
 def _nothing_to_do(view: "BatchView", wanted: "GoOn") -> str:
@@ -361,12 +375,14 @@ def _short(shell: Shell, batch: str, act: "Callable[[Writer, str], BatchView]", 
     if not dry_run:
         found = view.batch
         view = shell.write(lambda pen: act(pen, found))
-    return _told(shell, view, dry_run=dry_run)
+    from .batchtext import Rehearsed
+
+    return _told(shell, view, Rehearsed(view) if dry_run else None)
 
 
-def _told(shell: Shell, view: "BatchView", *, dry_run: bool = False) -> int:
-    from .batchtext import Rehearsed, standing
+def _told(shell: Shell, view: "BatchView", rehearsed: "Rehearsed | None" = None) -> int:
+    from .batchtext import standing
 
     shell.notes(view.told)
-    shell.answer(Rehearsed(view) if dry_run else view, lambda: standing(view, shell.terminal, dry_run=dry_run))
+    shell.answer(rehearsed or view, lambda: standing(view, shell.terminal, rehearsed=rehearsed))
     return 0

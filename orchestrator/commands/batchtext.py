@@ -28,12 +28,17 @@ NOTHING = "Nothing was started, nobody was asked.\n"
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """How a batch stands, where something would be done about it."""
+    """How a batch stands where something would be done about it: for `left` tasks, as far as that can be foreseen."""
 
     view: "BatchView"
+    left: str = ""
+    outlook: "Estimate | None" = None
 
     def as_json(self) -> Mapping[str, object]:
-        return {**self.view.as_json(), "dry_run": True}
+        return {**self.view.as_json(), "dry_run": True, **_foreseen(self.outlook)}
+
+    def people(self) -> str:
+        return "" if self.outlook is None else f"{self.left}: {_in_words(self.outlook)}\n"
 
 
 @dataclass(frozen=True)
@@ -44,15 +49,25 @@ class Piloted:
     outlook: "Estimate"
 
     def as_json(self) -> Mapping[str, object]:
-        told = {"cost_usd": self.outlook.cost, "seconds": self.outlook.seconds}
-        ranges = {name: None if both is None else both.as_json() for name, both in told.items()}
-        return {**self.view.as_json(), "outlook": {**ranges, "basis": self.outlook.basis}}
+        return {**self.view.as_json(), **_foreseen(self.outlook)}
 
     def people(self) -> str:
-        cost = "nobody can say" if self.outlook.cost is None else _range(self.outlook.cost, money)
-        lasts = "" if self.outlook.seconds is None else f", {_range(self.outlook.seconds, lasting)}"
-        what = count(self.view.counts.pending, "other task")
-        return f"the {what}: {cost}{lasts} (by {one_line(self.outlook.basis)})\n"
+        return f"the {count(self.view.counts.pending, 'other task')}: {_in_words(self.outlook)}\n"
+
+
+def _foreseen(outlook: "Estimate | None") -> Mapping[str, object]:
+    """The ranges as --json tells them."""
+    if outlook is None:
+        return {}
+    told = {"cost_usd": outlook.cost, "seconds": outlook.seconds}
+    ranges = {name: None if both is None else both.as_json() for name, both in told.items()}
+    return {"outlook": {**ranges, "basis": outlook.basis}}
+
+
+def _in_words(outlook: "Estimate") -> str:
+    cost = "nobody can say" if outlook.cost is None else _range(outlook.cost, money)
+    lasts = "" if outlook.seconds is None else f", {_range(outlook.seconds, lasting)}"
+    return f"{cost}{lasts} (by {one_line(outlook.basis)})"
 
 
 @dataclass(frozen=True)
@@ -134,7 +149,9 @@ def _read(text: str, terminal: Terminal) -> list[str]:
 # -- meanwhile and after -----------------------------------------------------------------------------------------------
 
 
-def standing(view: "BatchView", terminal: Terminal, *, dry_run: bool = False, pilot: Piloted | None = None) -> str:
+def standing(
+    view: "BatchView", terminal: Terminal, *, rehearsed: Rehearsed | None = None, pilot: Piloted | None = None
+) -> str:
     """How a batch stands: what became of its tasks, what it cost, why some failed, and the command that goes on."""
     word, style = _WORDS[view.state]
     reason = f": {one_line(view.reason)}" if view.reason else ""
@@ -148,11 +165,10 @@ def standing(view: "BatchView", terminal: Terminal, *, dry_run: bool = False, pi
     if view.paid_again:
         words = f"{count(view.paid_again, 'call')} that a crash cut may have been paid twice: {money(view.again_usd)}"
         lines.append(wrap(f"{words} at the most\n", terminal.columns))
-    if pilot is not None:
-        lines.append(wrap(pilot.people(), terminal.columns))
+    lines += [wrap(told.people(), terminal.columns) for told in (pilot, rehearsed) if told is not None]
     if view.report:
         lines.append(wrap(f"report: {view.report}\n", terminal.columns))
-    lines.append(NOTHING if dry_run else wrap(f"Next: {following(view)}\n", terminal.columns))
+    lines.append(NOTHING if rehearsed is not None else wrap(f"Next: {following(view)}\n", terminal.columns))
     return "".join(lines)
 
 

@@ -113,6 +113,8 @@ _BATCH = (
     "tokens, cached, left_seconds, idle, reason, failures: [{kind, count, task, line, reason}], "
     "waits: {batches, requests, expires}, paid_again, again_usd, report}"
 )
+_OUTLOOK = "outlook: {cost_usd: {least, most} | null, seconds: {least, most} | null, basis}"
+_FORESEEN = f"; with --sample and --dry-run also {_OUTLOOK}"
 _BATCH_PLAN = (
     "{batch, name, tasks, new, done, failed, twice, begun, client, agent, model, via, review, reviewers, concurrency, "
     "cost_usd: {least, most} | null, tokens: {least, most} | null, seconds: {least, most} | null, basis, budget_usd, "
@@ -247,14 +249,14 @@ ROWS: tuple[Row, ...] = (
             "onepen batch run tasks.jsonl --sample 5",
             "onepen batch run night.jsonl --via message-batches --detach --yes",
         ),
-        f"{_BATCH}; --dry-run {_BATCH_PLAN}{_BATCH_LINES}",
+        f"{_BATCH}; with --sample also {_OUTLOOK}; --dry-run {_BATCH_PLAN}{_BATCH_LINES}",
     ),
     Row(
         "batch resume",
         batching.resume,
         "Go on with a batch that was stopped, killed or cancelled; nothing that is done is done again.",
         ("onepen batch resume cups", "onepen batch resume cups --budget 10 --concurrency 20"),
-        _BATCH + _BATCH_LINES,
+        _BATCH + _FORESEEN + _BATCH_LINES,
     ),
     Row(
         "batch status",
@@ -289,7 +291,7 @@ ROWS: tuple[Row, ...] = (
         batching.retry,
         "Try failed tasks again: all of them, or those of one class of failure.",
         ("onepen batch retry cups --failed", "onepen batch retry cups --failed=overload"),
-        _BATCH + _BATCH_LINES,
+        _BATCH + _FORESEEN + _BATCH_LINES,
     ),
     Row(
         "batch report",

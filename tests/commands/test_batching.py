@@ -327,6 +327,10 @@ def test_a_pilot_tells_what_the_others_may_take(onepen: Program) -> None:
     assert (ran.json["state"], ran.json["counts"]["pending"]) == ("stopped", 7)
     assert ran.json["outlook"]["cost_usd"] == {"least": 0.0, "most": 0.0}
     assert ran.json["outlook"]["basis"].startswith("2 tasks that ran")
+    foreseen = onepen.ok(*batch("resume", "rows", "--dry-run"))
+    assert "what is left (7 tasks): $0.00, " in foreseen.out and foreseen.out.endswith(
+        "Nothing was started, nobody was asked.\n"
+    )
     told = onepen.ok(*batch("resume", "rows", "--sample", "3"))
     assert "the 4 other tasks: $0.00, " in told.out and "(by 5 tasks that ran" in told.out
 
@@ -350,7 +354,9 @@ def test_failures_are_tried_again_by_class(onepen: Program) -> None:
     assert "rows.csv:3 " in ran.err, "each failure is told as it comes"
     stands = onepen.ok(*batch("status"))
     assert stands.out.endswith(f"Next: onepen batch retry {ran.json['batch']} --failed\n")
-    assert onepen.json(*batch("retry", "rows", "--dry-run"))["dry_run"] is True
+    foreseen = onepen.json(*batch("retry", "rows", "--dry-run"))
+    assert foreseen["dry_run"] is True and foreseen["outlook"]["basis"].startswith("2 tasks that ran")
+    assert "what failed (1 task): $0.00, " in onepen.ok(*batch("retry", "rows", "--failed", "--dry-run")).out
     none = onepen(*batch("retry", "rows", "--failed=overload"))
     assert "nothing was done: no task of rows-" in none.err and " failed as overload" in none.err
     (onepen.home / "quick.json").write_text(script().replace("Broken", "Mended"))
