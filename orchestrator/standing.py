@@ -21,7 +21,7 @@ from .results import Elsewhere, OrchestratorView, StatusResult, TaskView
 from .tasks.dossier import OPEN, Dossier, dossiers, told
 from .tasks.events import AttemptStarted
 from .tasks.settle import Settled
-from .usage import bookings_on, unreadable
+from .usage import costs_on, unreadable
 from .views import draft_view, task_view
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
     # Where one client is looked at, by somebody beside whom that client may sit, no other is named.
     clients = tuple(id_ for id_ in workspace.clients() if client is None or id_ == client)
     # The day's budget is the whole workspace's, so that is told where nobody asks for one client.
-    today = [b for s in (workspace.spaces() if client is None else spaces) for b in bookings_on(s, now.date())]
+    today = [spent for s in (workspace.spaces() if client is None else spaces) for spent in costs_on(s, now.date())]
     return StatusResult(
         workspace=str(workspace.root),
         name=settings.name,
@@ -81,8 +81,8 @@ def standing(view: View, clock: Clock, spaces: Sequence[Space], client: str | No
         orchestrator=None if held is None else _orchestrator(held),
         tasks=tuple(tasks),
         drafts_waiting=len(waiting),
-        spend_today_usd=sum(b.cost_usd or 0.0 for b in today),
-        unpriced_tokens_today=sum(b.unpriced for b in today),
+        spend_today_usd=sum(usd for usd, _ in today),
+        unpriced_tokens_today=sum(tokens for _, tokens in today),
         sandbox=level.kind,
         sandbox_words=level.words,
         sandbox_gaps=level.gaps,

@@ -77,7 +77,11 @@ class Booking:
     @property
     def unpriced(self) -> int:
         """The tokens of a booking without a known cost."""
-        return self.usage.prompt_total + self.usage.output if self.cost_usd is None else 0
+        return _tokens(self.usage) if self.cost_usd is None else 0
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.prompt_total + usage.output
 
 
 def booking_line(space: Space, booking: Booking, now: datetime) -> str:
@@ -146,6 +150,11 @@ def bookings(space: Space, wanted: Callable[[str], bool] = lambda name: True) ->
 
 def parse_bookings(data: bytes) -> Iterator[tuple[Booking, str]]:
     """The lines of a file, each with its time; what can't be read is passed over."""
+    return ((_booking(task, attempt, line), time) for task, attempt, time, line in _lines(data))
+
+
+def _lines(data: bytes) -> Iterator[tuple[str, int, str, Mapping[str, object]]]:
+    """Task, attempt and time of each line that is one of ours, with the line."""
     for text in data.decode(errors="replace").split("\n"):
         try:
             line = json.loads(text)
@@ -153,7 +162,7 @@ def parse_bookings(data: bytes) -> Iterator[tuple[Booking, str]]:
             continue
         match line:
             case {"v": 1, "task": str(task), "attempt": int(attempt), "time": str(time)}:
-                yield _booking(task, attempt, line), time
+                yield task, attempt, time, line
 
 
 def unreadable(space: Space, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[Problem]:
@@ -188,16 +197,20 @@ def total(booked: Iterable[Booking]) -> tuple[UsageTotals, float | None, float]:
     return u, None if unknown else cost, seconds
 
 
-def bookings_on(space: Space, day: date) -> Iterator[Booking]:
-    """What was booked on a day, by the workspace's time; only that month's file is read, and of it that day's lines."""
+def costs_on(space: Space, day: date) -> Iterator[tuple[float, int]]:
+    """What was spent on a day, by the workspace's time, booking by booking: US dollars, and tokens without a price.
+
+    Only that month's file is read, of it that day's lines, and of these no more than is asked: a night has thousands.
+    """
     name, mark = f"usage-{day:%Y-%m}.jsonl", f'"time": "{day.isoformat()}'.encode()
     seen: set[Key] = set()
     for _, data in months(space, lambda month: month == name):
-        lines = b"\n".join(line for line in data.split(b"\n") if mark in line)
-        for booking, time in parse_bookings(lines):
-            if time.startswith(day.isoformat()) and booking.key not in seen:
-                seen.add(booking.key)
-                yield booking
+        for task, attempt, time, line in _lines(b"\n".join(line for line in data.split(b"\n") if mark in line)):
+            key = _key(task, attempt, line)
+            if time.startswith(day.isoformat()) and key not in seen:
+                seen.add(key)
+                usd = _cost(line)
+                yield usd or 0.0, _tokens(_usage(line)) if usd is None else 0
 
 
 def month_names(space: Space) -> tuple[str, ...]:
@@ -228,31 +241,44 @@ def months(space: Space, wanted: Callable[[str], bool] = lambda name: True) -> I
 
 def _booking(task: str, attempt: int, line: Mapping[str, object]) -> Booking:
     """A line's booking. What is no count or amount is 0: a line that came by a merge never gives budget back."""
-
-    def count(key: str) -> int:
-        value = line.get(key)
-        return max(value, 0) if isinstance(value, int) else 0
-
-    def amount(key: str) -> float:
-        value = line.get(key)
-        return max(float(value), 0.0) if isinstance(value, int | float) and math.isfinite(value) else 0.0
-
+    _, _, role, k, chat, turn, call = _key(task, attempt, line)
     return Booking(
         task,
         attempt,
         agent=str(line.get("agent", "")),
         model=str(line.get("model", "")),
-        usage=Usage(
-            count("input"), count("cache_write"), count("cache_read"), count("output"), count("cache_write_1h")
-        ),
-        cost_usd=None if "cost_usd" in line and line["cost_usd"] is None else amount("cost_usd"),
-        seconds=amount("seconds"),
-        role=_ROLES.get(str(line.get("role", "")), ""),
-        k=count("k"),
-        lost=count("lost"),
-        chat=str(line.get("chat", "")),
-        turn=count("turn"),
-        call=count("call"),
+        usage=_usage(line),
+        cost_usd=_cost(line),
+        seconds=_amount(line.get("seconds")),
+        role=role,
+        k=k,
+        lost=_count(line.get("lost")),
+        chat=chat,
+        turn=turn,
+        call=call,
         measured=measured_in(line),
         at=str(line["time"]),
     )
+
+
+def _key(task: str, attempt: int, line: Mapping[str, object]) -> "tuple[str, int, Role, int, str, int, int]":
+    role = _ROLES.get(str(line.get("role", "")), "")
+    turn, call = _count(line.get("turn")), _count(line.get("call"))
+    return task, attempt, role, _count(line.get("k")), str(line.get("chat", "")), turn, call
+
+
+def _usage(line: Mapping[str, object]) -> Usage:
+    names = ("input", "cache_write", "cache_read", "output", "cache_write_1h")
+    return Usage(*(_count(line.get(name)) for name in names))
+
+
+def _cost(line: Mapping[str, object]) -> float | None:
+    return None if line.get("cost_usd", 0.0) is None else _amount(line.get("cost_usd"))
+
+
+def _count(value: object) -> int:
+    return max(value, 0) if isinstance(value, int) else 0
+
+
+def _amount(value: object) -> float:
+    return max(float(value), 0.0) if isinstance(value, int | float) and math.isfinite(value) else 0.0

@@ -6,19 +6,23 @@ since the pen itself writes it with every card.
 
 It is kept in `.onepen/cache/looked` from one pen to the next, and says of itself what it holds for: an index of this
 content agreed with cards of these stamps. So one that is old, lost or damaged costs a look at every card, and no more.
+Cards that the pen wrote itself get into it once the clock can tell, if they still hold what it wrote: a pen that comes
+after a night of thousands need not read them.
 """
 
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..errors import MemoryFault
 from ..files import Disk, make_folder, replace, sha256
 from ..guard import UnsafeFile, read_beneath
-from ..links import LinkLeadsOut, resolve
+from ..links import LinkLeadsOut, look, resolve
 from ..room import ROOM
 from ..stamp import Stamp, settled, stamp_of
 from ..view import read_file
@@ -48,6 +52,7 @@ class Looked:
         self._now = now
         self._stamps: dict[str, Stamp] = {}
         self._indexes: dict[str, str | None] = {}
+        self._own: dict[str, str] = {}  # the hashes of cards as the pen wrote them, still without a stamp
         self._kept: _Kept | None = None  # as it lies in the cache; None: not looked at yet
         self._saved = 0
 
@@ -85,6 +90,7 @@ class Looked:
     def forget(self, path: str) -> None:
         """Looks at a card, or at all of an index's shelf, anew the next time: it could not be brought into line."""
         self._stamps.pop(path, None)
+        self._own.pop(path, None)
         self._indexes.pop(path, None)
 
     def forget_space(self, space: Space) -> None:
@@ -92,26 +98,49 @@ class Looked:
             self.forget(space.index_path(shelf))
 
     def written(self, changes: Iterable[FileChange]) -> None:
-        """Takes in what the pen wrote: an index that was as it was known is known as it is now."""
+        """Takes in what the pen wrote: an index that was as it was known is known as it is now, and cards are ours."""
         for change in changes:
-            if isinstance(change, Rewrite) and change.path in self._indexes:
+            if not isinstance(change, Rewrite):
+                continue
+            if change.path in self._indexes:
                 if self._indexes[change.path] == change.before:
                     self._indexes[change.path] = change.after
                 else:
                     del self._indexes[change.path]
+            elif _is_card(change.path):
+                self._own[change.path] = change.after
 
     def save(self, disk: Disk, *, every: float = 0.0) -> None:
         """Keeps what is known for the next pen, unless that was done less than `every` seconds ago; never raises.
 
         Call it when nothing that was looked at is still to be brought into line.
         """
+        if self._kept is None or self._now() - self._saved < every * 1e9:
+            return
+        self._stamp_own()
         known = (self._stamps, self._indexes)
-        if self._kept is None or known == self._kept or self._now() - self._saved < every * 1e9:
+        if known == self._kept:
             return
         with suppress(OSError, LinkLeadsOut):
             _write(self._root, known, disk)
             self._kept = (dict(self._stamps), dict(self._indexes))
             self._saved = self._now()
+
+    def _stamp_own(self) -> None:
+        """Cards that the pen wrote are known, as long as they are what it wrote and the clock can tell of a change."""
+        for path, hash_ in tuple(self._own.items()):
+            moment = self._now()
+            try:
+                found = look(self._root, path)[1]
+                if found is None or not stat.S_ISREG(found.st_mode):
+                    del self._own[path]
+                elif settled(stamp := stamp_of(found), moment):
+                    del self._own[path]
+                    data = read_file(self._root, path)
+                    if data is not None and sha256(data) == hash_:
+                        self._stamps[path] = stamp
+            except (OSError, MemoryFault):
+                self._own.pop(path, None)
 
     def _cards(self, folder: str) -> Iterable[tuple[str, Stamp | None]]:
         """The cards of a folder, each with its stamp; None for one that has to be read in any case."""
@@ -123,6 +152,11 @@ class Looked:
                         yield entry.name, _stamp(entry, moment)
         except (FileNotFoundError, NotADirectoryError):
             return
+
+
+def _is_card(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return folder.rpartition("/")[2] in SHELVES and name.endswith(".md") and name != "_index.md"
 
 
 def _read(root: Path) -> _Kept:

@@ -5,7 +5,7 @@ from datetime import date
 
 from ...memory.ids import ClientId
 from ...memory.workspace import Space
-from ..usage import Booking, bookings_on
+from ..usage import costs_on
 from .account import Amount
 
 
@@ -15,11 +15,7 @@ def spent(spaces: Iterable[Space], day: date) -> Mapping[ClientId | None, Amount
 
 
 def _of(space: Space, day: date) -> Amount:
-    return _sum(bookings_on(space, day))
-
-
-def _sum(booked: Iterable[Booking]) -> Amount:
-    amount = Amount()
-    for booking in booked:
-        amount = amount + Amount(booking.cost_usd or 0.0, booking.unpriced)
-    return amount
+    usd, tokens = 0.0, 0
+    for cost, unpriced in costs_on(space, day):
+        usd, tokens = usd + cost, tokens + unpriced
+    return Amount(usd, tokens)

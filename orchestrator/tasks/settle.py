@@ -4,7 +4,7 @@ The commit's line in the history names its draft, so it decides. Readers overlay
 journals it, and what was undone.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...memory.clock import Clock
 from ...memory.history import Commit, read_commits
@@ -60,27 +60,31 @@ class Settled:
                     yield Committed(draft.id, commit.id)
                     break
 
+    def learn(self, space: Space, commits: Sequence[Commit]) -> None:
+        """Takes a history as it was just read."""
+        found: dict[str, list[Commit]] = {}
+        undone = self._undone[space.prefix] = undone_of(commits)
+        for commit in commits:
+            if commit.draft is not None and commit.id not in undone:
+                found.setdefault(commit.draft, []).append(commit)
+        self._known[space.prefix] = found
+
     def _of(self, space: Space) -> dict[str, list[Commit]]:
         if space.prefix not in self._known:
-            found: dict[str, list[Commit]] = {}
-            commits = read_commits(self._view, space)
-            self._undone[space.prefix] = undone_of(commits)
-            for commit in commits:
-                if commit.draft is not None and commit.id not in self._undone[space.prefix]:
-                    found.setdefault(commit.draft, []).append(commit)
-            self._known[space.prefix] = found
+            self.learn(space, read_commits(self._view, space))
         return self._known[space.prefix]
 
 
 def settle(view: View, clock: Clock, spaces: Iterable[Space]) -> None:
     """Journals, in the tasks of the latest commits of each space, what is missing there. Call it with the pen held.
 
-    An orchestrator commits one draft at a time and journals it before the next, so only the latest can be missing. An
-    undoing is about the task of what it undid.
+    Only of the latest group of commits the journals can be missing; of a large one the rest is journalled when somebody
+    asks for the task, and read as committed until then. An undoing is about the task of what it undid.
     """
     settled = Settled(view)
     for space in spaces:
         commits = read_commits(view, space)
+        settled.learn(space, commits)
         told = (root_of(commit, commits) if commit.undoes is not None else commit for commit in reversed(commits))
         named = (c.task for c in told if c.draft is not None and c.task is not None)
         for task in tuple(dict.fromkeys(named))[:_LATEST]:

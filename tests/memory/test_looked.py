@@ -218,6 +218,35 @@ def test_the_next_pen_reads_only_what_changed_since(workspace: Workspace) -> Non
     assert "(kiln.md#two)" in index.read_text()
 
 
+def appended(text: str) -> Change:
+    target = parse_target("projects/kiln.md")
+    assert isinstance(target, CardTarget)
+    return Change(None, "more", "user:ana", edit=CardEdit(target, "append", section="one", text=text))
+
+
+@pytest.mark.parametrize("by_hand", [False, True], ids=["as it was written", "edited since"])
+def test_a_card_that_the_last_pen_wrote_is_known_as_long_as_it_is_what_was_written(
+    workspace: Workspace, *, by_hand: bool
+) -> None:
+    with opened(workspace) as pen:
+        pen.reconcile(workspace.house)
+        pen.commit(appended("More.\n\n## Three\n\nThird.\n"))
+        if by_hand:
+            place = workspace.root / "projects/kiln.md"
+            place.write_text(place.read_text().replace("## Three", "## Seven"))
+    assert looked_anew(workspace) == (["projects/kiln.md"] if by_hand else [])
+    assert ("(kiln.md#seven)" in (workspace.root / "projects/_index.md").read_text()) is by_hand
+
+
+def test_a_card_that_was_written_this_very_moment_is_read_again(workspace: Workspace) -> None:
+    with Pen.open(workspace, CLOCK, wait=0) as pen:
+        settle(pen)
+        pen.reconcile(workspace.house)
+        pen._looked._now = lambda: (workspace.root / "projects/kiln.md").stat().st_ctime_ns
+        pen.commit(appended("More.\n"))
+    assert looked_anew(workspace) == ["projects/kiln.md"]
+
+
 def _to_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
