@@ -66,7 +66,7 @@ class View:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._pending = _Pending()
-        self._indexes: dict[str, Index] = {}  # as they were parsed last
+        self._indexes: dict[str, tuple[builtins.bytes | None, Index]] = {}  # as they were parsed last
 
     @property
     def workspace(self) -> Workspace:
@@ -103,12 +103,12 @@ class View:
         from .index.index import empty_index, parse_index
 
         path = space.index_path(shelf)
-        text = self.text(path)
-        text = empty_index(HEADINGS[shelf]) if text is None else text
+        data = self.bytes(path)
         known = self._indexes.get(path)
-        if known is None or known.text != text:
-            known = self._indexes[path] = parse_index(text)
-        return known
+        if known is None or known[0] != data:
+            text = empty_index(HEADINGS[shelf]) if data is None else as_text(data, path)
+            known = self._indexes[path] = data, parse_index(text)
+        return known[1]
 
     def days(self, space: Space) -> tuple[date, ...]:
         """The days that have a day log, oldest first."""

@@ -44,6 +44,19 @@ def block_text(text: str, card: str) -> str:
 
 def _span(text: str, card: str) -> tuple[int, int] | None:
     """Where the card's block stands, or the last line if it has none; None if that can't be told for certain."""
+    spans = _spans(text)
+    if card not in spans:
+        spans[card] = _found(text, card)
+    return spans[card]
+
+
+@lru_cache(maxsize=4)
+def _spans(text: str) -> dict[str, tuple[int, int] | None]:
+    """What was found in a text until now: each of many drafts asks a few times about the same index."""
+    return {}
+
+
+def _found(text: str, card: str) -> tuple[int, int] | None:
     folded = _folded(text)
     if folded is None:
         return None
