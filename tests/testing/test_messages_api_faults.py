@@ -314,7 +314,7 @@ def test_a_fault_may_be_over_after_a_while(start: Start) -> None:
 def test_that_while_begins_with_the_first_request_to_the_endpoint() -> None:
     """A client that lists the models long before it asks gets the fault all the same."""
     now = [0.0]
-    rules = [{"within": 5, "fault": 429}, {"reply": "x"}]
+    rules: list[dict[str, object]] = [{"within": 5, "fault": 429}, {"reply": "x"}]
     with MessagesApi(rules, clock=lambda: now[0]) as api:
         with anthropic.Anthropic(base_url=api.url, api_key="sk-test", max_retries=0, timeout=10) as client:
             client.models.list()
