@@ -7,10 +7,12 @@ Windows line ends, a mention of the card outside its block), the whole is change
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 from .index import Index, IndexedCard, parse_index
 
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?=[ \t\n]|\Z)", re.MULTILINE)
+_CARD_LINK = re.compile(r"## \[.*\]\(([^()/]+)\.md\)[ \t]*$", re.MULTILINE)
 _HARD = ("```", "~~~", "<!--", "\r")
 _FOREIGN_LINK = re.compile(r"\]\([^)\n]*[^\x00-\x7f)\n]")
 
@@ -40,6 +42,25 @@ def block_text(text: str, card: str) -> str:
         return text
     part = text[slice(*span)].rstrip("\n")
     return part if next(_mentioned(part.lower(), card), None) is not None else ""
+
+
+def same_blocks(text: str, other: str) -> frozenset[str]:
+    """The cards whose blocks are the same in both; none of which there are two, and none where that isn't certain."""
+    if _folded(text) is None or _folded(other) is None:
+        return frozenset()
+    blocks, others = _blocks(text), _blocks(other)
+    return frozenset(card for card, found in blocks.items() if len(found) == 1 and others.get(card) == found)
+
+
+def _blocks(text: str) -> dict[str, list[str]]:
+    """The blocks under headings that link a card, by its name in small letters, without blank lines at their ends."""
+    starts = [found.start() for found in _HEADING.finditer(text)]
+    blocks: dict[str, list[str]] = {}
+    for start, end in pairwise([*starts, len(text)]):
+        part = text[start:end].rstrip("\n")
+        if (link := _CARD_LINK.match(part)) is not None:
+            blocks.setdefault(link[1].lower(), []).append(part)
+    return blocks
 
 
 def _span(text: str, card: str) -> tuple[int, int] | None:

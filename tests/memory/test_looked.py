@@ -214,7 +214,7 @@ def test_the_next_pen_reads_only_what_changed_since(workspace: Workspace) -> Non
     index = workspace.root / "projects/_index.md"
     lines = index.read_text().splitlines(keepends=True)
     index.write_text("".join(line for line in lines if "(kiln.md#two)" not in line))
-    assert looked_anew(workspace) == ["projects/kiln.md", "projects/loom.md"]
+    assert looked_anew(workspace) == ["projects/kiln.md"]
     assert "(kiln.md#two)" in index.read_text()
 
 
@@ -236,6 +236,67 @@ def test_a_card_that_the_last_pen_wrote_is_known_as_long_as_it_is_what_was_writt
             place.write_text(place.read_text().replace("## Three", "## Seven"))
     assert looked_anew(workspace) == (["projects/kiln.md"] if by_hand else [])
     assert ("(kiln.md#seven)" in (workspace.root / "projects/_index.md").read_text()) is by_hand
+
+
+def test_a_pen_that_was_killed_leaves_what_it_knew_some_seconds_before(workspace: Workspace) -> None:
+    """The index is another one by then: what was known holds for the cards whose blocks are the same."""
+    with opened(workspace) as pen:
+        pen.reconcile(workspace.house)
+    kept = (workspace.root / CACHE).read_bytes()
+    with opened(workspace) as pen:
+        pen.reconcile(workspace.house)
+        pen.commit(appended("More.\n\n## Three\n\nThird.\n"))
+    (workspace.root / CACHE).write_bytes(kept)
+    assert looked_anew(workspace) == ["projects/kiln.md"]
+
+
+_EDITS = st.lists(
+    st.one_of(
+        st.tuples(st.just("card"), st.sampled_from(["kiln", "loom", "new"]), _TEXTS),
+        st.tuples(
+            st.just("index"),
+            st.sampled_from(["kiln", "loom"]),
+            st.sampled_from(["", "{0}{0}", "```\n{0}", "{0}- [x](loom.md#x) — X.\n", "\n{0}\n\n", "## Other\n\n{0}"]),
+        ),
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=60)
+@given(edits=_EDITS)
+def test_with_a_cache_as_much_is_brought_into_line_as_without(
+    edits: list[tuple[str, str, str | None]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("looked") / "ws"
+    init(root, id="0123456789abcdef", name="", today=CLOCK.now().date())
+    workspace, index = open_workspace(root), root / "projects/_index.md"
+    for name in ("kiln", "loom"):
+        card(root, name, f"# {name}\n\n## One\n\nFirst of {name}.\n")
+    with opened(workspace) as pen:
+        pen.reconcile(workspace.house)
+    for number, (kind, what, text) in enumerate(edits, 1):
+        place = root / f"projects/{what}.md"
+        if kind == "card":
+            place.unlink(missing_ok=True)
+            if text is not None:
+                place.write_text(text)
+                os.utime(place, ns=(number * 1_000_000_001, number * 1_000_000_001))
+        elif text is not None:
+            whole = index.read_text()
+            parts = whole.split("\n## ")
+            index.write_text(
+                parts[0]
+                + "\n"
+                + "".join(text.replace("{0}", f"## {part}\n") if what in part else f"## {part}\n" for part in parts[1:])
+            )
+    with opened(workspace) as pen:
+        pen.reconcile(workspace.house)
+    brought = index.read_text()
+    (root / CACHE).unlink()
+    with opened(workspace) as pen:
+        pen.reconcile(workspace.house)
+    assert index.read_text() == brought
 
 
 def test_a_card_that_was_written_this_very_moment_is_read_again(workspace: Workspace) -> None:
@@ -261,8 +322,8 @@ def _to_pipe(path: Path) -> None:
     "damage",
     [
         lambda path: path.write_text('{"v": 1}{"v": 1}'),
-        lambda path: path.write_text('{"v": 1, "cards": [], "indexes": null}'),
-        lambda path: path.write_text(path.read_text().replace('"v": 1', '"v": 2')),
+        lambda path: path.write_text('{"v": 2, "cards": [], "indexes": null, "texts": 1}'),
+        lambda path: path.write_text(path.read_text().replace('"v": 2', '"v": 3')),
         lambda path: path.write_text("[" * 100_000),
         lambda path: path.write_bytes(path.read_bytes()[:40]),
         lambda path: path.write_bytes(b"\xff"),
