@@ -256,11 +256,29 @@ _EDITS = st.lists(
         st.tuples(
             st.just("index"),
             st.sampled_from(["kiln", "loom"]),
-            st.sampled_from(["", "{0}{0}", "```\n{0}", "{0}- [x](loom.md#x) — X.\n", "\n{0}\n\n", "## Other\n\n{0}"]),
+            st.sampled_from(
+                [
+                    "",
+                    "{1}",
+                    "{0}{1}",
+                    "{1}{0}",
+                    "{0}{0}",
+                    "```\n{0}",
+                    "{0}- [x](loom.md#x) — X.\n",
+                    "\n{0}\n\n",
+                    "## Other\n\n{0}",
+                ]
+            ),
         ),
     ),
     max_size=6,
 )
+
+
+def edited(block: str, how: str) -> str:
+    """A block as somebody leaves it: {0} is the whole, {1} it without its entries."""
+    bare = "".join(line for line in block.splitlines(keepends=True) if not line.startswith("- ["))
+    return how.replace("{0}", block).replace("{1}", bare)
 
 
 @settings(max_examples=60)
@@ -283,13 +301,9 @@ def test_with_a_cache_as_much_is_brought_into_line_as_without(
                 place.write_text(text)
                 os.utime(place, ns=(number * 1_000_000_001, number * 1_000_000_001))
         elif text is not None:
-            whole = index.read_text()
-            parts = whole.split("\n## ")
-            index.write_text(
-                parts[0]
-                + "\n"
-                + "".join(text.replace("{0}", f"## {part}\n") if what in part else f"## {part}\n" for part in parts[1:])
-            )
+            first, *blocks = index.read_text().split("\n## ")
+            made = [edited(f"## {block}\n", text) if what in block else f"## {block}\n" for block in blocks]
+            index.write_text("".join((first, "\n", *made)))
     with opened(workspace) as pen:
         pen.reconcile(workspace.house)
     brought = index.read_text()
