@@ -126,6 +126,7 @@ def tell(home: Path, *, caches: bool = True, messages: int = len(SAID)) -> Itera
     with MessagesApi([studio]) as api, Warm(home, {**api.env, "USER": "ana", "LOGNAME": "ana"}) as onepen:
         _begin(onepen, day.workspace)
         with Elsewhen(day.workspace, home / "clock", onepen.env):
+            _settle_in(onepen, day.workspace)
             for exchange in _talk(onepen, day, clock, messages):
                 day.exchanges.append(exchange)
                 yield exchange
@@ -143,6 +144,10 @@ def _begin(onepen: Warm, workspace: Path) -> None:
     onepen.ok("init", str(workspace))
     with (workspace / "onepen.toml").open("a") as f:
         f.write("[limits]\ntask_usd = 5.0\n")
+
+
+def _settle_in(onepen: Warm, workspace: Path) -> None:
+    """What the person had written down by that morning, whatever day the machine has."""
     for title, id_, text in (("Old kiln", "old-kiln", OLD_KILN), ("New kiln", "kiln", NEW_KILN)):
         onepen.ok("add", "project", title, "--id", id_, "--from", "-", "-C", str(workspace), stdin=text)
     (workspace / "SOUL.md").write_text("# Who you are\n\nThe studio's right hand: short, friendly, exact.\n")
