@@ -47,6 +47,14 @@ def card(root: Path, name: str, text: str) -> None:
     (root / f"projects/{name}.md").write_text(text)
 
 
+def rewritten(place: Path, text: str | None, number: int) -> None:
+    """A card as somebody leaves it after so many edits, None: they removed it; no two within a tick."""
+    place.unlink(missing_ok=True)
+    if text is not None:
+        place.write_text(text)
+        os.utime(place, ns=(number * 1_000_000_001, number * 1_000_000_001))
+
+
 class Counting(Standing):
     """Notes which files of memory were read."""
 
@@ -171,11 +179,7 @@ def test_a_held_pen_and_a_new_one_come_to_the_same(
         for number, (kind, what, text) in enumerate(steps, 1):
             match kind, what:
                 case "card", _:
-                    place = root / f"projects/{what}.md"
-                    place.unlink(missing_ok=True)
-                    if text is not None:
-                        place.write_text(text)
-                        os.utime(place, ns=(number * 1_000_000_001, number * 1_000_000_001))  # no two within a tick
+                    rewritten(root / f"projects/{what}.md", text, number)
                 case "index", "empty":
                     index.write_text("")
                 case "index", "cut":
@@ -294,12 +298,8 @@ def test_with_a_cache_as_much_is_brought_into_line_as_without(
     with opened(workspace) as pen:
         pen.reconcile(workspace.house)
     for number, (kind, what, text) in enumerate(edits, 1):
-        place = root / f"projects/{what}.md"
         if kind == "card":
-            place.unlink(missing_ok=True)
-            if text is not None:
-                place.write_text(text)
-                os.utime(place, ns=(number * 1_000_000_001, number * 1_000_000_001))
+            rewritten(root / f"projects/{what}.md", text, number)
         elif text is not None:
             first, *blocks = index.read_text().split("\n## ")
             made = [edited(f"## {block}\n", text) if what in block else f"## {block}\n" for block in blocks]
