@@ -48,11 +48,12 @@ Call = tuple[str, str]
 
 @dataclass(frozen=True)
 class NightShift:
-    """A batch of so many cups in the workspace of a story, whose model is behind a server."""
+    """A batch of so many cups in the workspace of a story, whose model is behind a server; a call costs `each`."""
 
     story: Story
     api: MessagesApi
     cups: int
+    each: float = EACH
 
     @staticmethod
     def rule(delay: float = 0.0, used: Mapping[str, int] | None = None) -> Callable[[Asked], Mapping[str, Any] | None]:
@@ -124,7 +125,7 @@ class NightShift:
 
     def billed(self) -> float:
         """US dollars that the server asks for; in Message Batches it is half the price."""
-        return EACH * len(self.api.asked) + EACH / 2 * len(self.api.paid)
+        return self.each * len(self.api.asked) + self.each / 2 * len(self.api.paid)
 
     def over(self) -> set[str]:
         """The cups whose tasks have come to their end, by the batch's own journal."""
