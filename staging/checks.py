@@ -36,10 +36,10 @@ class Ground:
 
     `card_text` is the text of the target (None: absent), `file_sha` the same for a file of a project that is no text:
     any value but None means that it exists. `expected` is the one target that the task may have; None: any. `known`
-    are the space-relative paths of cards and projects' files. `read` gives the text of what the task could read:
-    `inputs/<name>` and the files of the space, None for anything else. `today` dates the trial of the edit. `shown`
-    is the hash of the section as a reviewer saw it. `seen` is the provenance that the transcript shows, the lowest of
-    what was read.
+    are space-relative paths of cards, at least of those that the target could be mixed up with. `read` gives the text
+    of what the task could read: `inputs/<name>` and the files of the space, None for anything else. `today` dates the
+    trial of the edit. `shown` is the hash of the section as a reviewer saw it. `seen` is the provenance that the
+    transcript shows, the lowest of what was read.
     """
 
     read: Callable[[str], str | None]
