@@ -34,7 +34,7 @@ Role = Literal["", "review", "main", "cut"]
 _ROLES: Mapping[str, Role] = {"review": "review", "main": "main", "cut": "cut"}
 
 
-Key = tuple[str, int, str, int, str, int, int]
+Key = tuple[str, int, Role, int, str, int, int]
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ def _booking(task: str, attempt: int, line: Mapping[str, object]) -> Booking:
     )
 
 
-def _key(task: str, attempt: int, line: Mapping[str, object]) -> "tuple[str, int, Role, int, str, int, int]":
+def _key(task: str, attempt: int, line: Mapping[str, object]) -> Key:
     role = _ROLES.get(str(line.get("role", "")), "")
     turn, call = _count(line.get("turn")), _count(line.get("call"))
     return task, attempt, role, _count(line.get("k")), str(line.get("chat", "")), turn, call
